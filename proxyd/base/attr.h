@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiler attributes by readable names.  No code. */
+#ifndef BASE_ATTR_H
+#define BASE_ATTR_H
+
+#define MUST_USE __attribute__((warn_unused_result))
+#define PRINTF_LIKE(fmt, first) __attribute__((format(printf, fmt, first)))
+#define UNUSED __attribute__((unused))
+#define NORETURN __attribute__((noreturn))
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+#endif

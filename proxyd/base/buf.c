@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
+
+#define FIRST_CAP 256 /* bytes; most messages and heads fit in two doublings */
+
+void
+buf_init(struct buf *b, size_t max)
+{
+	*b = (struct buf){ .max = max };
+}
+
+void
+buf_release(struct buf *b)
+{
+	free(b->p);
+	*b = (struct buf){ .max = b->max };
+}
+
+void
+buf_wipe(struct buf *b)
+{
+	if (b->p != NULL)
+		explicit_bzero(b->p, b->cap);
+	buf_release(b);
+}
+
+void
+buf_clear(struct buf *b)
+{
+	b->n = 0;
+	b->failed = false;
+}
+
+uint8_t *
+buf_room(struct buf *b, size_t n)
+{
+	if (b->failed || n > b->max - b->n) {
+		b->failed = true;
+		return NULL;
+	}
+	if (n > b->cap - b->n) {
+		size_t cap = b->cap == 0 ? FIRST_CAP : b->cap;
+		while (cap < b->n + n)
+			cap *= 2;
+		/* One byte more than the ceiling: buf_text() wants its NUL. */
+		if (cap > b->max)
+			cap = b->max + 1;
+		uint8_t *p = realloc(b->p, cap);
+		if (p == NULL) {
+			b->failed = true;
+			return NULL;
+		}
+		b->p = p;
+		b->cap = cap;
+	}
+	return b->p + b->n;
+}
+
+void
+buf_added(struct buf *b, size_t n)
+{
+	b->n += n;
+}
+
+bool
+buf_put(struct buf *b, struct slice s)
+{
+	uint8_t *p = buf_room(b, s.n);
+
+	if (p == NULL)
+		return false;
+	if (s.n != 0)
+		memcpy(p, s.p, s.n);
+	b->n += s.n;
+	return true;
+}
+
+bool
+buf_put_str(struct buf *b, const char *s)
+{
+	return buf_put(b, slice_of_str(s));
+}
+
+bool
+buf_put_byte(struct buf *b, uint8_t c)
+{
+	return buf_put(b, (struct slice){ &c, 1 });
+}
+
+bool
+buf_vputf(struct buf *b, const char *fmt, va_list ap)
+{
+	va_list again;
+
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (n < 0) {
+		b->failed = true;
+		return false;
+	}
+	/* vsnprintf wants room for a NUL that we do not count. */
+	char *text = malloc((size_t)n + 1);
+	if (text == NULL) {
+		b->failed = true;
+		return false;
+	}
+	vsnprintf(text, (size_t)n + 1, fmt, ap);
+	bool ok = buf_put(b, slice_of(text, (size_t)n));
+	free(text);
+	return ok;
+}
+
+bool
+buf_putf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	bool ok = buf_vputf(b, fmt, ap);
+	va_end(ap);
+	return ok;
+}
+
+void
+buf_drop(struct buf *b, size_t n)
+{
+	if (n >= b->n) {
+		b->n = 0;
+		return;
+	}
+	memmove(b->p, b->p + n, b->n - n);
+	b->n -= n;
+}
+
+const char *
+buf_text(struct buf *b)
+{
+	if (b->n >= b->cap) {
+		uint8_t *p = realloc(b->p, b->n + 1);
+		if (p == NULL)
+			return "";
+		b->p = p;
+		b->cap = b->n + 1;
+	}
+	b->p[b->n] = '\0';
+	return (const char *)b->p;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Monotonic and wall time; tests can set both. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+
+/* Milliseconds that only grow; the start is arbitrary. */
+uint64_t clock_ms(void);
+
+/* Microseconds since 1970, UTC. */
+uint64_t clock_wall_us(void);
+
+/* Tests only: stand still at these values; both 0 give the real ones back. */
+void clock_set(uint64_t ms, uint64_t wall_us);
+
+#define CLOCK_TEXT_SIZE 28 /* "2026-11-30T09:08:07.123456Z" and a NUL */
+
+/* `wall_us` as RFC 3339 with microseconds, in UTC. */
+void clock_text(uint64_t wall_us, char text[CLOCK_TEXT_SIZE]);
+
+#endif

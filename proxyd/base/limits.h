@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one table of limits.  docs/limits.md has the same rows; a test compares
+ * them.  Sizes are bytes; names that end in _MS are milliseconds, in _S seconds.
+ */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+/* clang-format off */
+#define LIMIT_LIST(X)                                                          \
+	X(FIRST_BYTE_MS, 5000, "first byte, where the client must speak")      \
+	X(HELLO_SIZE, 32768, "ClientHello, all its records")                   \
+	X(HELLO_MS, 15000, "ClientHello whole, from accept")                   \
+	X(HEAD_SIZE, 65536, "request or response head")                        \
+	X(HEAD_FIELDS, 128, "fields of a head")                                \
+	X(TARGET_SIZE, 16384, "request target")                                \
+	X(PATH_SIZE, 8192, "path in a request target")                         \
+	X(HEAD_MS, 15000, "request head whole, from its first byte")           \
+	X(RESOLVE_MS, 5000, "resolution of a name")                            \
+	X(STAGGER_MS, 250, "wait before the next address is tried (RFC 8305)") \
+	X(DIAL_MS, 20000, "dial as a whole, with TLS")                         \
+	X(IDLE_MS, 900000, "no byte of either side, once a head is through")   \
+	X(CLIENT_IDLE_MS, 300000, "between exchanges on the client's leg")     \
+	X(POOL_IDLE_MS, 4000, "idle upstream connection in the pool")          \
+	X(BACKLOG_SIZE, 65536, "bytes queued to a side before its peer is held") \
+	X(DRAIN_SIZE, 1048576, "read and dropped after a refusal")             \
+	X(DRAIN_MS, 5000, "time for reading after a refusal")                  \
+	X(REFUSE_MS, 10000, "time for our own answer to leave")                \
+	X(INFORMATIONAL, 16, "1xx answers in a row")                           \
+	X(TRAILER_SIZE, 8192, "trailer section")                               \
+	X(CONNECTIONS, 1024, "connections of a sandbox")                       \
+	X(UPSTREAMS, 256, "upstream connections of a sandbox")                 \
+	X(DIALS, 32, "dials in flight of a sandbox")                           \
+	X(HANDSHAKES_PER_S, 500, "handshakes of a sandbox a second")           \
+	X(QUESTIONS_PER_S, 200, "DNS questions of a sandbox a second")         \
+	X(DENIALS_PER_S, 200, "denials written one by one, a sandbox a second") \
+	X(DENIALS_BURST, 2000, "burst of the above")                           \
+	X(NAMES_PER_HOUR, 60, "distinct names dialled under wildcards")        \
+	X(LEAVES, 256, "leaf certificates kept per sandbox")                   \
+	X(REFUSED_LEAVES_PER_MIN, 10, "leaves minted for refused names a minute") \
+	X(DNS_TTL_S, 30, "TTL of the answer for an allowed name")              \
+	X(DNS_REFUSED_TTL_S, 1, "TTL of the answer for a refused name")        \
+	X(POLICY_FILE_SIZE, 8388608, "one policy or configuration file")       \
+	X(POLICY_SIZE, 33554432, "all files of a program")                     \
+	X(POLICY_DEPTH, 16, "nesting of a policy file")                        \
+	X(POLICY_RULES, 200000, "rules of a program")                          \
+	X(HEARTBEAT_MS, 1000, "the monitor asks each role this often")         \
+	X(HEARTBEAT_MISSED_MS, 5000, "a role that is silent this long is killed") \
+	X(ECHO_HITS, 3, "masked answers before a route is refused")            \
+	X(SECRET_SEARCH_MIN, 16, "shorter secrets are neither masked nor searched") \
+	X(SOCKET_BUFFER, 262144, "send and receive buffer of an accepted socket")
+/* clang-format on */
+
+enum limit {
+#define X(id, number, reason) LIMIT_##id = number,
+	LIMIT_LIST(X)
+#undef X
+};
+
+#endif

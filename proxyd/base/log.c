@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define LINE_MAX_BYTES 1024 /* a longer line is cut: it is for a human */
+
+static const char *who_we_are = "duenna";
+static enum log_level wanted = LOG_LEVEL_WARN;
+
+void
+log_init(const char *who, enum log_level level)
+{
+	who_we_are = who;
+	wanted = level;
+}
+
+enum log_level
+log_level(void)
+{
+	return wanted;
+}
+
+void
+log_write(enum log_level level, const char *fmt, ...)
+{
+	static const char *const names[] = { "error", "warning", "info",
+		"debug" };
+	char line[LINE_MAX_BYTES];
+	int saved = errno;
+	va_list ap;
+
+	if (level > wanted)
+		return;
+	int n = snprintf(line, sizeof(line), "duenna: %s: %s: ", who_we_are,
+	    names[level]);
+	va_start(ap, fmt);
+	int m = vsnprintf(line + n, sizeof(line) - (size_t)n, fmt, ap);
+	va_end(ap);
+	if (m < 0)
+		m = 0;
+	n += m;
+	if ((size_t)n > sizeof(line) - 2)
+		n = (int)sizeof(line) - 2;
+	line[n++] = '\n';
+	/* One write a line, so that roles do not mix theirs. */
+	ssize_t ignored UNUSED = write(STDERR_FILENO, line, (size_t)n);
+	errno = saved;
+}
