@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The owner's configuration, compiled: a flat image like the program's, from
+ * another clerk and other files, so that a policy that comes with a repository
+ * can hold none of it.  It names where secrets come from; it holds none.
+ *
+ * The indexes of credentials here are those of the program that was compiled
+ * against this image.
+ */
+#ifndef POLICY_OWNER_H
+#define POLICY_OWNER_H
+
+#include "policy/program.h"
+
+struct owner; /* immutable */
+
+/* As program_map and program_open. */
+MUST_USE struct owner *owner_map(int fd, enum err *err);
+MUST_USE struct owner *owner_open(struct slice image, enum err *err);
+void owner_free(struct owner *o);
+
+enum secret_source {
+	SECRET_FILE, /* source: absolute path */
+	SECRET_ENV,  /* source: name of a variable of the caller */
+};
+
+#define OWNER_PLACES_MAX 8 /* variables that one placeholder is put into */
+
+struct owner_credential {
+	struct program_credential public; /* what the program knows of it too */
+	enum secret_source from;
+	struct slice source;
+	uint32_t n_places;
+	struct {
+		struct slice env;  /* variable of the command's environment */
+		struct slice like; /* shape: "ghp_", "sk-ant-", "jwt", or empty */
+	} places[OWNER_PLACES_MAX];
+};
+
+uint32_t owner_n_credentials(const struct owner *o);
+struct owner_credential owner_credential(const struct owner *o, uint32_t i);
+
+/*
+ * Is this inside the credential's own ceiling, `only:`?  The keeper asks for
+ * each release, with the canonical host of the dial.  Schemes other than https
+ * never are.  The path part of `only:` is compared with the rule's pattern at
+ * load; here host and port count.
+ */
+bool owner_only_allows(const struct owner *o, uint32_t credential,
+    struct slice host, uint16_t port);
+
+/* How duenna reaches the outside: the first item whose names match decides. */
+#define OWNER_RESOLVERS_MAX 4
+#define OWNER_ADDRESSES_MAX 8
+
+struct owner_upstream {
+	bool found;		/* false: the host's own resolvers and roots */
+	uint32_t index;		/* of the item */
+	uint32_t n_resolvers;
+	struct ip resolvers[OWNER_RESOLVERS_MAX];
+	uint16_t resolver_ports[OWNER_RESOLVERS_MAX]; /* 53 unless given */
+	uint32_t n_addresses;
+	struct ip addresses[OWNER_ADDRESSES_MAX]; /* fixed answer */
+	bool only_roots;
+};
+
+struct owner_upstream owner_upstream(const struct owner *o, struct slice host);
+
+/*
+ * Root certificates, DER, as the clerk read them.  Root `i` counts for hosts
+ * whose upstream item is `item`, or, if item is VERDICT_NONE, for all hosts
+ * but those of `only_roots` items.
+ */
+struct owner_root {
+	struct slice der;
+	uint32_t item;
+};
+
+uint32_t owner_n_roots(const struct owner *o);
+struct owner_root owner_root(const struct owner *o, uint32_t i);
+
+/* `files: {read, write}` and `environment:`; paths are absolute. */
+uint32_t owner_n_files(const struct owner *o);
+struct slice owner_file(const struct owner *o, uint32_t i, bool *write);
+uint32_t owner_n_environment(const struct owner *o);
+struct slice owner_environment(const struct owner *o, uint32_t i);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The decision.  Pure: the same program and facts give the same verdict, in
+ * the worker, the dialer, `explain`, `audit replay` and every test.
+ */
+#ifndef POLICY_POLICY_H
+#define POLICY_POLICY_H
+
+#include "policy/facts.h"
+#include "policy/program.h"
+#include "policy/verdict.h"
+
+/*
+ * Decide.
+ *
+ * First match wins, top to bottom; the end is deny.  Order of checks:
+ * facts->fault, the destination (dst.*, tls.*), that all names are one name
+ * (http.host_mismatch), placeholders (cred.misplaced, cred.foreign), the rules,
+ * and for the rule that allows: plaintext (cred.plaintext), the client's own
+ * credentials (cred.client_auth), Range on a route with a credential
+ * (http.header).
+ *
+ * FACTS_NAME    allow: some rule could allow this name; else dns.denied, or
+ *               dns.qtype for a type other than A and AAAA of an allowed name
+ * FACTS_CONNECT allow: some rule could allow a request on this connection;
+ *               without SNI and without a name (plain HTTP) only dst and port
+ *               are judged
+ * FACTS_REQUEST the whole
+ * FACTS_DIAL    allow: `rule` is an allow rule of host, port and scheme
+ */
+struct verdict policy_decide(const struct program *p, const struct facts *f);
+
+/*
+ * The one line that tells people which rule was missing, for 403 bodies and
+ * `explain`: such as "no rule allows DELETE on api.test/repos; nearest: rule
+ * `issues` (policy.yaml:7) allows GET, HEAD".  Written to `out`, cut at `max`.
+ * Shows only this program's own rules, nothing of credentials but names.
+ */
+struct buf;
+void policy_explain(const struct program *p, const struct facts *f,
+    const struct verdict *v, struct buf *out);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A compiled policy: one flat, position-independent, read-only image of
+ * offsets, no pointers.  The clerk builds it (load/compile.h), seals it in a
+ * memfd, and every role maps the same one.  Each role checks every offset and
+ * length when it maps it, so that later look-ups need not.
+ *
+ * Strings returned are borrowed and live as long as the program.
+ */
+#ifndef POLICY_PROGRAM_H
+#define POLICY_PROGRAM_H
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/ip.h"
+#include "base/slice.h"
+#include "policy/facts.h"
+#include "policy/verdict.h"
+
+struct program; /* immutable */
+
+/*
+ * Map the image in `fd` (a sealed memfd; the descriptor stays the caller's)
+ * and check it.  NULL with ERR_INTEGRITY if it is not a whole and valid image
+ * or not sealed against writing and shrinking, else ERR_MEMORY, ERR_SYSTEM.
+ */
+MUST_USE struct program *program_map(int fd, enum err *err);
+
+/* The same over bytes that the caller keeps for as long (tests, `check`). */
+MUST_USE struct program *program_open(struct slice image, enum err *err);
+
+void program_free(struct program *p);
+
+/* The whole image, for its digest ("duenna.program" of the records). */
+struct slice program_image(const struct program *p);
+
+struct slice program_policy_name(const struct program *p);
+
+enum credential_kind {
+	CREDENTIAL_TOKEN,  /* Authorization: Bearer */
+	CREDENTIAL_HEADER, /* a header of its own, with an optional prefix */
+};
+
+struct program_credential {
+	struct slice name;
+	enum credential_kind kind;
+	struct slice header; /* the slot: "Authorization", or as configured */
+	struct slice prefix; /* "Bearer ", or as configured; may be empty */
+	bool response_filter, ranges; /* keys of the credential (DESIGN 8) */
+	bool echo_mask;	     /* `echo: mask`: no route is closed after hits */
+};
+
+struct program_rule {
+	struct slice name;   /* as written, or made: "rule-3" */
+	struct slice text;   /* its first URL pattern as written */
+	struct slice file;   /* where it stands */
+	uint32_t line;
+	bool deny;
+	bool wildcard;	     /* its host has `*` or `**`: a dial names the host */
+	uint32_t n_credentials;
+	uint32_t credentials[VERDICT_CREDENTIALS_MAX];
+};
+
+uint32_t program_n_rules(const struct program *p);
+struct program_rule program_rule(const struct program *p, uint32_t rule);
+uint32_t program_n_credentials(const struct program *p);
+struct program_credential program_credential(const struct program *p,
+    uint32_t credential);
+
+/*
+ * The synthetic address of a name: that of its exact pattern, else of the
+ * longest that matches, else (false) the refusal address.
+ */
+bool program_address(const struct program *p, struct slice host, struct ip *ip);
+
+/* The address that all refused names share. */
+struct ip program_refusal_address(const struct program *p);
+
+/*
+ * Does any rule of this name and port open `ip` by `addresses:`, or name it as
+ * a literal host?  (policy/address.h asks; never true for metadata.)
+ */
+bool program_opens(const struct program *p, struct slice host, uint16_t port,
+    const struct ip *ip);
+
+#endif
