@@ -8,17 +8,17 @@
 
 enum err {
 	ERR_NONE,
-	ERR_MEMORY,   /* an allocation failed, or a ceiling was met */
-	ERR_AGAIN,    /* would block: wait for the descriptor */
-	ERR_CLOSED,   /* the other end is gone */
-	ERR_MESSAGE,  /* a message between roles was malformed or not allowed */
-	ERR_SYSTEM,   /* a system call failed; errno was logged where it did */
-	ERR_DENIED,   /* EPERM or EACCES */
-	ERR_EXISTS,   /* it is there already */
-	ERR_MISSING,  /* it is not there */
-	ERR_FULL,     /* no space left, or a limit of the system */
-	ERR_INTEGRITY,/* a digest, seal or signature does not fit */
-	ERR_CRYPTO,   /* OpenSSL refused */
+	ERR_MEMORY,  /* an allocation failed, or a ceiling was met */
+	ERR_AGAIN,   /* would block: wait for the descriptor */
+	ERR_CLOSED,  /* the other end is gone */
+	ERR_MESSAGE, /* a message between roles was malformed or not allowed */
+	ERR_SYSTEM,  /* a system call failed; errno was logged where it did */
+	ERR_DENIED,  /* EPERM or EACCES */
+	ERR_EXISTS,  /* it is there already */
+	ERR_MISSING, /* it is not there */
+	ERR_FULL,    /* no space left, or a limit of the system */
+	ERR_INTEGRITY, /* a digest, seal or signature does not fit */
+	ERR_CRYPTO,    /* OpenSSL refused */
 	ERR_COUNT
 };
 

@@ -67,9 +67,11 @@ utf8_length(struct slice s)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	uint8_t c = s.p[0];
-	size_t n = c < 0x80 ? 1 : c >> 5 == 6 ? 2 : c >> 4 == 14 ? 3 :
-	    c >> 3 == 30                                         ? 4 :
-                                                                   0;
+	size_t n = c < 0x80 ? 1 :
+	    c >> 5 == 6	    ? 2 :
+	    c >> 4 == 14    ? 3 :
+	    c >> 3 == 30    ? 4 :
+			      0;
 
 	if (n <= 1 || n > s.n)
 		return n <= 1 ? n : 0;

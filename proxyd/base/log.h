@@ -32,10 +32,10 @@ void log_write(enum log_level level, const char *fmt, ...) PRINTF_LIKE(2, 3);
 #define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warn(...) log_write(LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
-#define log_debug(...)                                                         \
-	do {                                                                   \
-		if (log_level() >= LOG_LEVEL_DEBUG)                            \
-			log_write(LOG_LEVEL_DEBUG, __VA_ARGS__);               \
+#define log_debug(...)                                           \
+	do {                                                     \
+		if (log_level() >= LOG_LEVEL_DEBUG)              \
+			log_write(LOG_LEVEL_DEBUG, __VA_ARGS__); \
 	} while (0)
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/log.h"
 #include "base/mem.h"
+#include "base/log.h"
 
 static void *
 or_die(void *p)

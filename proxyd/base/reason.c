@@ -7,7 +7,7 @@ static const struct {
 	const char *name, *meaning;
 	unsigned status;
 } rows[REASON_COUNT] = {
-#define X(id, text, code, why)                                                 \
+#define X(id, text, code, why) \
 	[REASON_##id] = { .name = text, .meaning = why, .status = code },
 	REASON_LIST(X)
 #undef X

@@ -90,7 +90,7 @@ enum reason {
 #define X(id, name, status, meaning) REASON_##id,
 	REASON_LIST(X)
 #undef X
-	    REASON_COUNT
+	REASON_COUNT
 };
 
 /* The name in the log, such as "http.method_denied". */

@@ -18,7 +18,7 @@ struct slice {
 };
 
 /* A string literal as a slice, without its NUL. */
-#define SLICE(literal)                                                         \
+#define SLICE(literal) \
 	((struct slice){ (const uint8_t *)("" literal), sizeof(literal) - 1 })
 
 static inline struct slice
@@ -49,7 +49,8 @@ slice_eq_str(struct slice a, const char *s)
 static inline bool
 slice_has_prefix(struct slice a, struct slice prefix)
 {
-	return a.n >= prefix.n && slice_eq((struct slice){ a.p, prefix.n }, prefix);
+	return a.n >= prefix.n &&
+	    slice_eq((struct slice){ a.p, prefix.n }, prefix);
 }
 
 /* The part of `a` from `from` on; empty if `from` is at or past the end. */

@@ -50,9 +50,9 @@ enum foreign_slot {
 /* What was seen of our placeholders in a request's head. */
 enum placeholder_seen {
 	PLACEHOLDER_NONE,
-	PLACEHOLDER_IN_SLOT,   /* facts.placeholder_of says of which credential */
+	PLACEHOLDER_IN_SLOT, /* facts.placeholder_of says of which credential */
 	PLACEHOLDER_MISPLACED, /* in another place of the head, or not alone */
-	PLACEHOLDER_FOREIGN,   /* of the reserved form, but not this sandbox's */
+	PLACEHOLDER_FOREIGN, /* of the reserved form, but not this sandbox's */
 };
 
 struct facts {
@@ -63,8 +63,8 @@ struct facts {
 	 */
 	enum reason fault;
 
-	struct ip dst;	 /* where the client connected to; family 0: unknown */
-	uint16_t port;	 /* the port it connected to; 0: unknown */
+	struct ip dst; /* where the client connected to; family 0: unknown */
+	uint16_t port; /* the port it connected to; 0: unknown */
 	enum scheme scheme;
 	bool has_sni;
 	struct slice sni;  /* canonical */
@@ -78,10 +78,10 @@ struct facts {
 	struct slice query; /* raw, behind the `?`; grammar was checked */
 	bool upgrade;	    /* an Upgrade was asked for */
 
-	uint32_t foreign;    /* bits of enum foreign_slot */
-	bool signed_url;     /* a query key of the table of URL signatures */
-	bool cookie;	     /* a Cookie field stood in the request */
-	bool range;	     /* Range or If-Range */
+	uint32_t foreign; /* bits of enum foreign_slot */
+	bool signed_url;  /* a query key of the table of URL signatures */
+	bool cookie;	  /* a Cookie field stood in the request */
+	bool range;	  /* Range or If-Range */
 	enum placeholder_seen placeholder;
 	uint32_t placeholder_of; /* credential's index in the program */
 };

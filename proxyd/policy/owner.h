@@ -32,8 +32,9 @@ struct owner_credential {
 	struct slice source;
 	uint32_t n_places;
 	struct {
-		struct slice env;  /* variable of the command's environment */
-		struct slice like; /* shape: "ghp_", "sk-ant-", "jwt", or empty */
+		struct slice env; /* variable of the command's environment */
+		struct slice
+		    like; /* shape: "ghp_", "sk-ant-", "jwt", or empty */
 	} places[OWNER_PLACES_MAX];
 };
 
@@ -54,8 +55,8 @@ bool owner_only_allows(const struct owner *o, uint32_t credential,
 #define OWNER_ADDRESSES_MAX 8
 
 struct owner_upstream {
-	bool found;		/* false: the host's own resolvers and roots */
-	uint32_t index;		/* of the item */
+	bool found;	/* false: the host's own resolvers and roots */
+	uint32_t index; /* of the item */
 	uint32_t n_resolvers;
 	struct ip resolvers[OWNER_RESOLVERS_MAX];
 	uint16_t resolver_ports[OWNER_RESOLVERS_MAX]; /* 53 unless given */

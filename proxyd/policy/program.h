@@ -47,16 +47,16 @@ struct program_credential {
 	struct slice header; /* the slot: "Authorization", or as configured */
 	struct slice prefix; /* "Bearer ", or as configured; may be empty */
 	bool response_filter, ranges; /* keys of the credential (DESIGN 8) */
-	bool echo_mask;	     /* `echo: mask`: no route is closed after hits */
+	bool echo_mask; /* `echo: mask`: no route is closed after hits */
 };
 
 struct program_rule {
-	struct slice name;   /* as written, or made: "rule-3" */
-	struct slice text;   /* its first URL pattern as written */
-	struct slice file;   /* where it stands */
+	struct slice name; /* as written, or made: "rule-3" */
+	struct slice text; /* its first URL pattern as written */
+	struct slice file; /* where it stands */
 	uint32_t line;
 	bool deny;
-	bool wildcard;	     /* its host has `*` or `**`: a dial names the host */
+	bool wildcard; /* its host has `*` or `**`: a dial names the host */
 	uint32_t n_credentials;
 	uint32_t credentials[VERDICT_CREDENTIALS_MAX];
 };

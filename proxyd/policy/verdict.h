@@ -5,19 +5,20 @@
 
 #include "base/reason.h"
 
-#define VERDICT_CREDENTIALS_MAX 4  /* credentials of one rule; slots differ */
-#define VERDICT_NONE UINT32_MAX	   /* no such rule or credential */
+#define VERDICT_CREDENTIALS_MAX 4 /* credentials of one rule; slots differ */
+#define VERDICT_NONE UINT32_MAX	  /* no such rule or credential */
 
 struct verdict {
 	bool allow;
-	enum reason reason;  /* REASON_ALLOW, or why not */
-	uint32_t rule;	     /* the rule that decided, or VERDICT_NONE */
-	uint32_t nearest;    /* no rule matched: the one that came furthest */
+	enum reason reason; /* REASON_ALLOW, or why not */
+	uint32_t rule;	    /* the rule that decided, or VERDICT_NONE */
+	uint32_t nearest;   /* no rule matched: the one that came furthest */
 	uint32_t n_credentials;
 	uint32_t credentials[VERDICT_CREDENTIALS_MAX]; /* to be attached, all */
-	uint32_t strip;	     /* bits of enum foreign_slot to take out */
-	bool strip_cookies;  /* Cookie and Set-Cookie go, a record field says so */
-	bool search_answer;  /* mask the credentials in what comes back */
+	uint32_t strip; /* bits of enum foreign_slot to take out */
+	bool
+	    strip_cookies; /* Cookie and Set-Cookie go, a record field says so */
+	bool search_answer; /* mask the credentials in what comes back */
 };
 
 #endif

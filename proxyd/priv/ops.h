@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What roles say to each other: a closed list.  Requests are even, their
+ * answers the odd number behind.  Bodies are written with base/wr.h and read
+ * with base/rd.h; `s8`, `s16`, `s32` are slices behind a length of that many
+ * bits.  priv/dispatch.c has the table of who may send what to whom.
+ */
+#ifndef PRIV_OPS_H
+#define PRIV_OPS_H
+
+enum op {
+	/*
+	 * monitor -> every role
+	 *
+	 * CHANNEL  u8 role; fd: a new channel to that role, replacing an old
+	 *          one.  Before the first, and between the death of a role and
+	 *          its next CHANNEL, that role is away.
+	 * PING     empty; PONG: empty.  The heartbeat.
+	 * READY    role -> monitor: it has given up its privileges and serves
+	 */
+	OP_CHANNEL = 2,
+	OP_PING = 4,
+	OP_PONG = 5,
+	OP_READY = 6,
+
+	/*
+	 * monitor -> clerk
+	 *
+	 * LOAD_OWNER   u16 n files, each s16 name; u8 flags; fds: the files, in
+	 *              order, the last one the system's bundle of roots (PEM).
+	 * LOAD_POLICY  s16 file name, s16 policy name or empty, u8 flags
+	 *              (1: the file lies below the owner's own directory);
+	 *              fds: the file, the owner image.
+	 * LOADED       u8 1 or 0, s32 text of errors and warnings; fd: image.
+	 */
+	OP_LOAD_OWNER = 16,
+	OP_LOAD_POLICY = 18,
+	OP_LOADED = 19,
+
+	/*
+	 * monitor -> worker, dialer, keeper, scribe: what they work with
+	 *
+	 * OWNER    fd: owner image
+	 * PROGRAM  u32 sandbox, u32 generation, s8 digest "sha256:…", fd: image
+	 * SANDBOX  -> worker: u32 sandbox, s8 name, u16 n placeholders, each
+	 *          (u32 credential, s16 placeholder); fds: TCP listeners (v4,
+	 *          v6), answerer UDP (v4, v6), answerer TCP (v4, v6)
+	 * SECRET   -> keeper: u32 credential, u8 state (1: here, 0: cannot be
+	 *          had), s16 bytes.  The sender wipes its copy.
+	 * STATE    -> keeper: fd: the memfd of its own state, kept by the
+	 *          monitor over a restart and read by nobody else; fd: the
+	 *          file of the machine's audit key, or none
+	 * LOG      -> scribe: fd: the audit log, read and append
+	 * TRUST    keeper -> monitor: s16 DER of the CA certificate
+	 */
+	OP_OWNER = 32,
+	OP_PROGRAM = 34,
+	OP_SANDBOX = 36,
+	OP_SECRET = 38,
+	OP_STATE = 40,
+	OP_LOG = 42,
+	OP_TRUST = 44,
+
+	/*
+	 * worker -> dialer
+	 *
+	 * DIAL     u32 sandbox, u32 generation, u32 rule, u16 port, s8 host
+	 *          (empty unless the rule has a wildcard or several hosts),
+	 *          s8 flow (for the record)
+	 * DIALED   u16 reason (ALLOW or why not), s8 detail, s8 address as
+	 *          text, u64 cookie; fd: the connected socket, if ALLOW
+	 */
+	OP_DIAL = 64,
+	OP_DIALED = 65,
+
+	/*
+	 * dialer -> keeper
+	 *
+	 * TELL     u64 cookie, u32 sandbox, u32 generation, u32 rule,
+	 *          u16 port, s8 host
+	 * TOLD     empty
+	 */
+	OP_TELL = 80,
+	OP_TOLD = 81,
+
+	/*
+	 * worker -> keeper
+	 *
+	 * LEAF     u8 1: the name is a literal address, s8 name, s16 SPKI (DER)
+	 * LEAFED   u8 1 or 0, s16 certificate (DER)
+	 * RELEASE  u32 sandbox, u32 generation, u32 rule, u32 credential,
+	 *          s8 flow; fd: the socket of the dial
+	 * RELEASED u16 reason (ALLOW, CRED_UNAVAILABLE), s16 bytes of the slot's
+	 *          value, prefix and all
+	 */
+	OP_LEAF = 96,
+	OP_LEAFED = 97,
+	OP_RELEASE = 98,
+	OP_RELEASED = 99,
+
+	/*
+	 * any -> scribe
+	 *
+	 * EVENT    an encoded event (audit/event.h); id 0: no answer wanted
+	 * WRITTEN  u8 1: it is in the log, 0: it could not be written
+	 * STATUS   scribe -> all: u8 1: the log takes records, 0: it does not
+	 */
+	OP_EVENT = 112,
+	OP_WRITTEN = 113,
+	OP_STATUS = 114,
+
+	/*
+	 * scribe -> keeper
+	 *
+	 * CERTIFY    s8 public key of this log (Ed25519, 32 bytes)
+	 * CERTIFIED  u8 1 or 0, s8 the machine's public key, s8 its signature
+	 *            over "duenna audit key v1" NUL public key
+	 */
+	OP_CERTIFY = 128,
+	OP_CERTIFIED = 129,
+
+	/*
+	 * monitor -> duenna-nft, init of a sandbox: see ns/ and nft/.
+	 */
+	OP_MAX = 255
+};
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * THE table of roles: what each is, and what it may do.  docs/architecture.md
+ * quotes it and a test compares them.
+ */
+#ifndef PRIV_ROLE_H
+#define PRIV_ROLE_H
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/slice.h"
+
+enum role {
+	ROLE_MONITOR,
+	ROLE_CLERK,
+	ROLE_WORKER,
+	ROLE_DIALER,
+	ROLE_KEEPER,
+	ROLE_SCRIBE,
+	ROLE_COUNT
+};
+
+const char *role_name(enum role role);
+
+/* The role of that name, or ROLE_COUNT. */
+enum role role_find(const char *name);
+
+#define ROLE_MONITOR_FD 3 /* where a role finds its channel to the monitor */
+
+/*
+ * Give up privileges, in three named stages; each returns 0, or -1 with the
+ * cause logged.  The top of priv/drop.c tells what goes when.
+ *
+ * isolate_start  first thing in main: no core, not dumpable, dies with the
+ *                monitor, no new privileges, descriptors above 3 closed
+ * isolate_role   before anything of a peer is read: user, capabilities,
+ *                Landlock (no file but those already open), limits
+ * isolate_last   when all libraries are set up: the system-call list
+ */
+MUST_USE int isolate_start(enum role role);
+MUST_USE int isolate_role(enum role role);
+MUST_USE int isolate_last(enum role role);
+
+#endif
