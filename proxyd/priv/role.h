@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * THE table of roles: what each is, and what it may do.  docs/architecture.md
- * quotes it and a test compares them.
+ * The roles.  What each may do stands in three tables, a row a role: files and
+ * namespaces in priv/drop.c, system calls in priv/seccomp.c, messages in
+ * priv/dispatch.c.  docs/architecture.md quotes them and a test compares.
  */
 #ifndef PRIV_ROLE_H
 #define PRIV_ROLE_H
@@ -34,7 +35,7 @@ enum role role_find(const char *name);
  * isolate_start  first thing in main: no core, not dumpable, dies with the
  *                monitor, no new privileges, descriptors above 3 closed
  * isolate_role   before anything of a peer is read: user, capabilities,
- *                Landlock (no file but those already open), limits
+ *                namespaces, Landlock (no file but those already open)
  * isolate_last   when all libraries are set up: the system-call list
  */
 MUST_USE int isolate_start(enum role role);

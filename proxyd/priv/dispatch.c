@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "priv/dispatch.h"
+
+#define M (1U << ROLE_MONITOR)
+#define C (1U << ROLE_CLERK)
+#define W (1U << ROLE_WORKER)
+#define D (1U << ROLE_DIALER)
+#define K (1U << ROLE_KEEPER)
+#define S (1U << ROLE_SCRIBE)
+
+/* clang-format off */
+static const struct {
+	const char *name;
+	unsigned from, to; /* sets of roles */
+} rows[OP_MAX + 1] = {
+	[OP_CHANNEL] = { "CHANNEL", M, W | D | K | S },
+	[OP_PING] = { "PING", M, C | W | D | K | S },
+	[OP_PONG] = { "PONG", C | W | D | K | S, M },
+	[OP_READY] = { "READY", C | W | D | K | S, M },
+
+	[OP_LOAD_OWNER] = { "LOAD_OWNER", M, C },
+	[OP_LOAD_POLICY] = { "LOAD_POLICY", M, C },
+	[OP_LOADED] = { "LOADED", C, M },
+
+	[OP_OWNER] = { "OWNER", M, W | D | K },
+	[OP_PROGRAM] = { "PROGRAM", M, W | D | K | S },
+	[OP_SANDBOX] = { "SANDBOX", M, W },
+	[OP_SECRET] = { "SECRET", M, K },
+	[OP_STATE] = { "STATE", M, K },
+	[OP_LOG] = { "LOG", M, S },
+	[OP_TRUST] = { "TRUST", K, M },
+
+	[OP_DIAL] = { "DIAL", W, D },
+	[OP_DIALED] = { "DIALED", D, W },
+	[OP_TELL] = { "TELL", D, K },
+	[OP_TOLD] = { "TOLD", K, D },
+	[OP_LEAF] = { "LEAF", W, K },
+	[OP_LEAFED] = { "LEAFED", K, W },
+	[OP_RELEASE] = { "RELEASE", W, K },
+	[OP_RELEASED] = { "RELEASED", K, W },
+
+	[OP_EVENT] = { "EVENT", M | W | D | K, S },
+	[OP_WRITTEN] = { "WRITTEN", S, M | W | D | K },
+	[OP_STATUS] = { "STATUS", S, M | W | D | K },
+	[OP_CERTIFY] = { "CERTIFY", S, K },
+	[OP_CERTIFIED] = { "CERTIFIED", K, S },
+};
+/* clang-format on */
+
+bool
+dispatch_may(enum role from, enum role to, uint16_t op)
+{
+	return from < ROLE_COUNT && to < ROLE_COUNT && op <= OP_MAX &&
+	    (rows[op].from & 1U << from) != 0 && (rows[op].to & 1U << to) != 0;
+}
+
+const char *
+dispatch_op_name(uint16_t op)
+{
+	return op <= OP_MAX && rows[op].name != NULL ? rows[op].name : "?";
+}
