@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/field.h"
+#include "base/ascii.h"
+
+struct row {
+	struct slice name; /* lower case; a whole name, or a prefix */
+	unsigned bits;
+};
+
+#define WHOLE(text, bits)                                         \
+	{                                                         \
+		{ (const uint8_t *)text, sizeof(text) - 1 }, bits \
+	}
+
+/*
+ * Of the forwarding kind is whatever some server or framework takes as the
+ * name, path, scheme or address that a proxy before it saw.
+ */
+static const struct row names[] = {
+	WHOLE("connection", FIELD_HOP),
+	WHOLE("keep-alive", FIELD_HOP),
+	WHOLE("te", FIELD_HOP),
+	WHOLE("trailer", FIELD_HOP),
+	WHOLE("upgrade", FIELD_HOP),
+	WHOLE("http2-settings", FIELD_HOP),
+	WHOLE("transfer-encoding",
+	    FIELD_HOP | FIELD_FRAMING | FIELD_SINGLE | FIELD_SINGLE_ANSWER),
+	WHOLE("content-length",
+	    FIELD_FRAMING | FIELD_SINGLE | FIELD_SINGLE_ANSWER),
+	WHOLE("host", FIELD_HOST | FIELD_SINGLE),
+	WHOLE("forwarded", FIELD_FORWARDED),
+	WHOLE("x-rewrite-url", FIELD_FORWARDED),
+	WHOLE("x-host", FIELD_FORWARDED),
+	WHOLE("x-http-host-override", FIELD_FORWARDED),
+	WHOLE("x-url-scheme", FIELD_FORWARDED),
+	WHOLE("x-scheme", FIELD_FORWARDED),
+	WHOLE("front-end-https", FIELD_FORWARDED),
+	WHOLE("x-real-ip", FIELD_FORWARDED),
+	WHOLE("x-client-ip", FIELD_FORWARDED),
+	WHOLE("client-ip", FIELD_FORWARDED),
+	WHOLE("true-client-ip", FIELD_FORWARDED),
+	WHOLE("cf-connecting-ip", FIELD_FORWARDED),
+	WHOLE("fastly-client-ip", FIELD_FORWARDED),
+	WHOLE("x-cluster-client-ip", FIELD_FORWARDED),
+	WHOLE("x-remote-ip", FIELD_FORWARDED),
+	WHOLE("x-remote-addr", FIELD_FORWARDED),
+	WHOLE("x-proxyuser-ip", FIELD_FORWARDED),
+	WHOLE("x-http-method", FIELD_OVERRIDE),
+	WHOLE("x-http-method-override", FIELD_OVERRIDE),
+	WHOLE("x-method-override", FIELD_OVERRIDE),
+	WHOLE("alt-svc", FIELD_ALT_SVC),
+	WHOLE("alt-used", FIELD_ALT_SVC),
+	WHOLE("content-type", FIELD_SINGLE | FIELD_SINGLE_ANSWER),
+	WHOLE("content-range", FIELD_SINGLE | FIELD_SINGLE_ANSWER),
+	WHOLE("authorization", FIELD_SINGLE),
+	WHOLE("proxy-authorization", FIELD_PROXY | FIELD_SINGLE),
+	WHOLE("x-api-key", FIELD_SINGLE),
+	WHOLE("api-key", FIELD_SINGLE),
+	WHOLE("x-goog-api-key", FIELD_SINGLE),
+	WHOLE("x-auth-token", FIELD_SINGLE),
+	WHOLE("private-token", FIELD_SINGLE),
+	WHOLE("job-token", FIELD_SINGLE),
+	WHOLE("ocp-apim-subscription-key", FIELD_SINGLE),
+	WHOLE("expect", FIELD_SINGLE),
+	WHOLE("range", FIELD_SINGLE),
+	WHOLE("if-range", FIELD_SINGLE),
+	WHOLE("if-modified-since", FIELD_SINGLE),
+	WHOLE("if-unmodified-since", FIELD_SINGLE),
+	WHOLE("max-forwards", FIELD_SINGLE),
+	WHOLE("user-agent", FIELD_SINGLE),
+	WHOLE("referer", FIELD_SINGLE),
+	WHOLE("origin", FIELD_SINGLE),
+	WHOLE("date", FIELD_SINGLE),
+	WHOLE("from", FIELD_SINGLE),
+};
+
+static const struct row prefixes[] = {
+	WHOLE("proxy-", FIELD_PROXY),
+	WHOLE("x-forwarded-", FIELD_FORWARDED),
+	WHOLE("x-original-", FIELD_FORWARDED),
+};
+
+static enum parse
+bad(struct parse_fail *fail, const char *detail, size_t at)
+{
+	*fail = (struct parse_fail){ REASON_HTTP_MALFORMED, detail, at };
+	return PARSE_BAD;
+}
+
+/* `name` begins with the row's text, case ignored, `_` read as `-`. */
+static bool
+begins_with(struct slice name, struct slice text)
+{
+	if (name.n < text.n)
+		return false;
+	for (size_t i = 0; i < text.n; i++) {
+		uint8_t c = ascii_lower(name.p[i]);
+		if ((c == '_' ? '-' : c) != text.p[i])
+			return false;
+	}
+	return true;
+}
+
+unsigned
+field_class(struct slice name)
+{
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (name.n == names[i].name.n &&
+		    begins_with(name, names[i].name))
+			return names[i].bits;
+	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
+		if (begins_with(name, prefixes[i].name))
+			return prefixes[i].bits;
+	return 0;
+}
+
+bool
+field_is_token_char(uint8_t c)
+{
+	return ascii_is_alnum(c) ||
+	    (c != 0 && memchr("!#$%&'*+-.^_`|~", c, 15) != NULL);
+}
+
+bool
+field_is_token(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!field_is_token_char(s.p[i]))
+			return false;
+	return s.n != 0;
+}
+
+bool
+field_is_value_char(uint8_t c)
+{
+	return c == '\t' || (c >= ' ' && c != 0x7f);
+}
+
+bool
+field_is_ascii(struct slice value)
+{
+	for (size_t i = 0; i < value.n; i++)
+		if (value.p[i] >= 0x80)
+			return false;
+	return true;
+}
+
+static bool
+is_blank(uint8_t c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static struct slice
+trim(struct slice s)
+{
+	while (s.n != 0 && is_blank(s.p[0]))
+		s = slice_from(s, 1);
+	while (s.n != 0 && is_blank(s.p[s.n - 1]))
+		s.n--;
+	return s;
+}
+
+/* The name and its colon; `n` is set to the bytes of the name. */
+static enum parse
+take_name(struct slice in, size_t *n, struct parse_fail *fail)
+{
+	size_t i = 0;
+
+	while (i < in.n && field_is_token_char(in.p[i]))
+		i++;
+	if (i == in.n)
+		return PARSE_MORE;
+	if (i == 0 && is_blank(in.p[0]))
+		return bad(fail, "folded line", 0);
+	if (is_blank(in.p[i]))
+		return bad(fail, "blank in or behind a field name", i);
+	if (in.p[i] == '\r' || in.p[i] == '\n')
+		return bad(fail, "line without a colon", i);
+	if (in.p[i] != ':')
+		return bad(fail, "byte that no field name has", i);
+	if (i == 0)
+		return bad(fail, "empty field name", 0);
+	*n = i;
+	return PARSE_DONE;
+}
+
+enum parse
+field_take(struct slice in, struct field *f, size_t *used,
+    struct parse_fail *fail)
+{
+	size_t name;
+	enum parse answer = take_name(in, &name, fail);
+
+	if (answer != PARSE_DONE)
+		return answer;
+	size_t end = name + 1;
+	while (end < in.n && field_is_value_char(in.p[end]))
+		end++;
+	if (end == in.n)
+		return PARSE_MORE;
+	if (in.p[end] == '\n')
+		return bad(fail, "bare LF", end);
+	if (in.p[end] != '\r')
+		return bad(fail, "control in a field value", end);
+	if (end + 1 == in.n)
+		return PARSE_MORE;
+	if (in.p[end + 1] != '\n')
+		return bad(fail, "bare CR", end);
+	f->name = slice_first(in, name);
+	f->value = trim(slice_of(in.p + name + 1, end - name - 1));
+	*used = end + 2;
+	return PARSE_DONE;
+}
+
+bool
+field_add(struct field_list *list, struct slice name, struct slice value)
+{
+	if (list->n == FIELD_MAX)
+		return false;
+	list->at[list->n++] = (struct field){ name, value };
+	return true;
+}
+
+struct field *
+field_find(struct field_list *list, struct slice name)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (ascii_eq_fold(list->at[i].name, name))
+			return &list->at[i];
+	return NULL;
+}
+
+size_t
+field_count(const struct field_list *list, struct slice name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		n += ascii_eq_fold(list->at[i].name, name);
+	return n;
+}
+
+size_t
+field_remove(struct field_list *list, struct slice name)
+{
+	size_t kept = 0, before = list->n;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (!ascii_eq_fold(list->at[i].name, name))
+			list->at[kept++] = list->at[i];
+	list->n = kept;
+	return before - kept;
+}
+
+bool
+field_take_element(struct slice *rest, struct slice *element)
+{
+	while (rest->n != 0) {
+		size_t n = 0;
+		while (n < rest->n && rest->p[n] != ',')
+			n++;
+		*element = trim(slice_first(*rest, n));
+		*rest = slice_from(*rest, n + 1);
+		if (element->n != 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+field_is_named(const struct field_list *list, struct slice name)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		struct slice rest = list->at[i].value, element;
+		if (!ascii_eq_fold(list->at[i].name, SLICE("connection")))
+			continue;
+		while (field_take_element(&rest, &element))
+			if (ascii_eq_fold(element, name))
+				return true;
+	}
+	return false;
+}
+
+void
+field_put_name(struct slice name, uint8_t *out)
+{
+	bool begin = true;
+
+	for (size_t i = 0; i < name.n; i++) {
+		out[i] =
+		    begin ? ascii_upper(name.p[i]) : ascii_lower(name.p[i]);
+		begin = name.p[i] == '-';
+	}
+}

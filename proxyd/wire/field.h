@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Field lines, a list of them with limits, and what each name is to us.
+ *
+ * Source: RFC 9110 5, 7.6.1; RFC 9112 5.  Stricter: no folding, no blank
+ *	   before the colon, no bare CR or LF, no control but the tab.
+ * Pure: no allocation, no I/O, no state between calls.
+ */
+#ifndef WIRE_FIELD_H
+#define WIRE_FIELD_H
+
+#include "base/attr.h"
+#include "base/limits.h"
+#include "base/parse.h"
+#include "base/slice.h"
+
+#define FIELD_MAX LIMIT_HEAD_FIELDS /* entries of a list */
+
+struct field {
+	struct slice name;  /* one or more token characters, as sent */
+	struct slice value; /* without blanks at its ends; may be empty */
+};
+
+/* The fields of one head, in order.  Others may change or remove entries. */
+struct field_list {
+	size_t n;
+	struct field at[FIELD_MAX]; /* borrowed from the head's input */
+};
+
+/* What a name is to us: bits of field_class(). */
+enum field_bit {
+	FIELD_HOP = 1 << 0,	      /* of one connection: never passed on */
+	FIELD_PROXY = 1 << 1,	      /* Proxy-*: for a proxy, so for us */
+	FIELD_FORWARDED = 1 << 2,     /* renames host, path, scheme or client */
+	FIELD_OVERRIDE = 1 << 3,      /* changes the method */
+	FIELD_ALT_SVC = 1 << 4,	      /* leads round us */
+	FIELD_FRAMING = 1 << 5,	      /* says where a body ends */
+	FIELD_HOST = 1 << 6,	      /* says whom */
+	FIELD_SINGLE = 1 << 7,	      /* may stand once in a request */
+	FIELD_SINGLE_ANSWER = 1 << 8, /* may stand once in a response */
+};
+
+/* Of a request these are gone when it is written anew. */
+#define FIELD_NOT_UPSTREAM                                            \
+	(FIELD_HOP | FIELD_PROXY | FIELD_FORWARDED | FIELD_OVERRIDE | \
+	    FIELD_ALT_SVC | FIELD_FRAMING | FIELD_HOST)
+
+/* Of a response these are. */
+#define FIELD_NOT_TO_CLIENT \
+	(FIELD_HOP | FIELD_PROXY | FIELD_ALT_SVC | FIELD_FRAMING)
+
+/*
+ * The bits of a name, 0 for an ordinary one.  Case does not matter, and `_` is
+ * read as `-`: origins that make variables of names take them for the same.
+ */
+unsigned field_class(struct slice name);
+
+/* True for a character of a token (RFC 9110 5.6.2). */
+bool field_is_token_char(uint8_t c);
+
+/* True for one or more token characters. */
+bool field_is_token(struct slice s);
+
+/* True for what may stand in a value: printable, blank, tab, 0x80 and above. */
+bool field_is_value_char(uint8_t c);
+
+/* True if no byte is above 0x7f: what rules and credentials read must be so. */
+bool field_is_ascii(struct slice value);
+
+/*
+ * Take one field line, CRLF and all, off the front of `in`.
+ *
+ * f	 set on PARSE_DONE only; points into `in`
+ * used	 set on PARSE_DONE only: bytes to drop from `in`
+ * fail	 set on PARSE_BAD only; REASON_HTTP_MALFORMED
+ *
+ * An empty line is PARSE_BAD: the caller looks for the end of the head first.
+ */
+MUST_USE enum parse field_take(struct slice in, struct field *f, size_t *used,
+    struct parse_fail *fail);
+
+/* Append; false if the list is full. */
+MUST_USE bool field_add(struct field_list *list, struct slice name,
+    struct slice value);
+
+/* The first field of that name in any case, or NULL. */
+struct field *field_find(struct field_list *list, struct slice name);
+
+/* How many fields have that name, in any case. */
+size_t field_count(const struct field_list *list, struct slice name);
+
+/* Remove every field of that name; returns how many there were. */
+size_t field_remove(struct field_list *list, struct slice name);
+
+/*
+ * Take the next element of a comma-separated list off `rest`, blanks trimmed,
+ * empty elements skipped (RFC 9110 5.6.1).  False at the end.
+ */
+bool field_take_element(struct slice *rest, struct slice *element);
+
+/* True if some Connection field names this field or option. */
+bool field_is_named(const struct field_list *list, struct slice name);
+
+/* Spell a name with each word capitalised; `out` has room for name.n bytes. */
+void field_put_name(struct slice name, uint8_t *out);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/h1_write.h"
+#include "base/ascii.h"
+
+static void
+put_number(struct wr *w, uint64_t v)
+{
+	uint8_t digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (uint8_t)('0' + v % 10);
+		v /= 10;
+	} while (v != 0);
+	wr_bytes(w, slice_of(digits + at, sizeof(digits) - at));
+}
+
+static void
+put_field(struct wr *w, struct slice name, struct slice value)
+{
+	wr_bytes(w, name);
+	wr_bytes(w, SLICE(": "));
+	wr_bytes(w, value);
+	wr_bytes(w, SLICE("\r\n"));
+}
+
+/* As put_field, with each word of the name capitalised. */
+static void
+put_field_anew(struct wr *w, struct slice name, struct slice value)
+{
+	size_t at = w->n;
+
+	put_field(w, name, value);
+	if (!w->bad)
+		field_put_name(name, w->p + at);
+}
+
+static void
+put_framing(struct wr *w, bool chunked, bool has_length, uint64_t length)
+{
+	if (chunked)
+		wr_bytes(w, SLICE("Transfer-Encoding: chunked\r\n"));
+	if (has_length) {
+		wr_bytes(w, SLICE("Content-Length: "));
+		put_number(w, length);
+		wr_bytes(w, SLICE("\r\n"));
+	}
+}
+
+static void
+put_host(struct wr *w, const struct h1_new_request *r)
+{
+	uint8_t text[HOST_PUT_MAX];
+
+	wr_bytes(w, SLICE("Host: "));
+	wr_bytes(w, slice_of(text, host_put(r->host, text)));
+	if (r->port != 0) {
+		wr_bytes(w, SLICE(":"));
+		put_number(w, r->port);
+	}
+	wr_bytes(w, SLICE("\r\n"));
+}
+
+struct h1_new_request
+h1_new_request(const struct h1_request *req, struct slice path,
+    const struct host *host)
+{
+	return (struct h1_new_request){
+		.method = req->method,
+		.path = path,
+		.query = req->target.query,
+		.has_query = req->target.has_query,
+		.host = host,
+		.fields = &req->fields,
+		.body = req->body,
+		.length = req->length,
+		.close = req->is_http10,
+		.skip_expect = req->expect == H1_EXPECT_NONE,
+	};
+}
+
+void
+h1_put_request(struct wr *w, const struct h1_new_request *r)
+{
+	wr_bytes(w, r->method);
+	wr_bytes(w, SLICE(" "));
+	wr_bytes(w, r->path);
+	if (r->has_query) {
+		wr_bytes(w, SLICE("?"));
+		wr_bytes(w, r->query);
+	}
+	wr_bytes(w, SLICE(" HTTP/1.1\r\n"));
+	put_host(w, r);
+	for (size_t i = 0; i < r->fields->n; i++) {
+		struct field f = r->fields->at[i];
+		if (field_class(f.name) & FIELD_NOT_UPSTREAM ||
+		    field_is_named(r->fields, f.name))
+			continue;
+		if (r->skip_expect && ascii_eq_fold(f.name, SLICE("expect")))
+			continue;
+		put_field_anew(w, f.name, f.value);
+	}
+	put_framing(w, r->body == H1_BODY_CHUNKED, r->body == H1_BODY_LENGTH,
+	    r->length);
+	if (r->close)
+		wr_bytes(w, SLICE("Connection: close\r\n"));
+	for (size_t i = 0; i < r->n_credentials; i++)
+		put_field_anew(w, r->credentials[i].name,
+		    r->credentials[i].value);
+	wr_bytes(w, SLICE("\r\n"));
+}
+
+struct h1_new_response
+h1_new_response(const struct h1_response *res, const struct h1_request *req)
+{
+	struct h1_new_response r = {
+		.status = res->status,
+		.phrase = res->phrase,
+		.fields = &res->fields,
+		.body = res->body,
+		.has_length = res->has_length,
+		.length = res->length,
+		.close = !req->keep_alive,
+	};
+
+	/* Neither may say a length (RFC 9110 8.6). */
+	if (res->status < 200 || res->status == 204)
+		r.has_length = false;
+	if (res->status < 200)
+		r.close = false;
+	if (req->is_http10 && res->body == H1_BODY_CHUNKED)
+		r.body = H1_BODY_UNTIL_CLOSE;
+	else if (!req->is_http10 && res->body == H1_BODY_UNTIL_CLOSE)
+		r.body = H1_BODY_CHUNKED;
+	return r;
+}
+
+void
+h1_put_response(struct wr *w, const struct h1_new_response *r)
+{
+	wr_bytes(w, SLICE("HTTP/1.1 "));
+	put_number(w, r->status);
+	wr_bytes(w, SLICE(" "));
+	wr_bytes(w, r->phrase);
+	wr_bytes(w, SLICE("\r\n"));
+	for (size_t i = 0; i < r->fields->n; i++) {
+		struct field f = r->fields->at[i];
+		if (field_class(f.name) & FIELD_NOT_TO_CLIENT ||
+		    field_is_named(r->fields, f.name))
+			continue;
+		if (r->skip_cookies &&
+		    ascii_eq_fold(f.name, SLICE("set-cookie")))
+			continue;
+		put_field(w, f.name, f.value);
+	}
+	put_framing(w, r->body == H1_BODY_CHUNKED, r->has_length, r->length);
+	if (r->close)
+		wr_bytes(w, SLICE("Connection: close\r\n"));
+	wr_bytes(w, SLICE("\r\n"));
+}
