@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <getopt.h>
+#include <unistd.h>
+
+#include "base/ascii.h"
+#include "cmd/cmd.h"
+#include "proxyd/monitor.h"
+
+#define NAME_MAX_BYTES 40 /* of a sandbox's name */
+
+static const char usage[] =
+    "usage: duenna run [--policy FILE[:NAME]] [--config FILE] [--name NAME]\n"
+    "                  [--user NAME] [--audit FILE] [--env NAME] [--write DIR]\n"
+    "                  [--keep-fd N] [--quiet] -- COMMAND [ARG...]\n"
+    "\n"
+    "Run COMMAND in a sandbox that reaches only what the policy allows.\n"
+    "Without --policy, ./duenna.yaml is taken.\n";
+
+enum option_id {
+	OPT_POLICY = 256,
+	OPT_CONFIG,
+	OPT_NAME,
+	OPT_USER,
+	OPT_AUDIT,
+	OPT_ENV,
+	OPT_WRITE,
+	OPT_KEEP_FD,
+	OPT_QUIET,
+	OPT_HELP,
+};
+
+static const struct option options[] = {
+	{ "policy", required_argument, NULL, OPT_POLICY },
+	{ "config", required_argument, NULL, OPT_CONFIG },
+	{ "name", required_argument, NULL, OPT_NAME },
+	{ "user", required_argument, NULL, OPT_USER },
+	{ "audit", required_argument, NULL, OPT_AUDIT },
+	{ "env", required_argument, NULL, OPT_ENV },
+	{ "write", required_argument, NULL, OPT_WRITE },
+	{ "keep-fd", required_argument, NULL, OPT_KEEP_FD },
+	{ "quiet", no_argument, NULL, OPT_QUIET },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+/*
+ * FILE[:NAME]: a colon that is not part of an existing file's name divides.
+ * `text` is from argv and is cut in place.
+ */
+static void
+split_policy(struct monitor_config *cfg, char *text)
+{
+	char *colon = strrchr(text, ':');
+
+	cfg->policy = text;
+	if (access(text, F_OK) == 0 || colon == NULL || colon[1] == '\0' ||
+	    strchr(colon, '/') != NULL)
+		return;
+	*colon = '\0';
+	cfg->policy_name = colon + 1;
+}
+
+static bool
+is_name(const char *s)
+{
+	size_t n = strlen(s);
+
+	if (n == 0 || n > NAME_MAX_BYTES)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		uint8_t c = (uint8_t)s[i];
+		if (!ascii_is_lower(c) && !ascii_is_digit(c) && c != '-')
+			return false;
+	}
+	return true;
+}
+
+/* One more entry of a list of the command line. */
+static bool
+add(const char **list, size_t *n, const char *what)
+{
+	if (*n == MONITOR_LIST_MAX) {
+		fprintf(stderr, "duenna: run: more than %d of one option\n",
+		    MONITOR_LIST_MAX);
+		return false;
+	}
+	list[(*n)++] = what;
+	return true;
+}
+
+static bool
+add_fd(struct monitor_config *cfg, const char *text)
+{
+	char *end;
+	long v = strtol(text, &end, 10);
+
+	if (!ascii_is_digit((uint8_t)text[0]) || *end != '\0' || v < 3 ||
+	    v > 65535 || cfg->n_keep_fd == MONITOR_LIST_MAX) {
+		fprintf(stderr,
+		    "duenna: run: --keep-fd wants a descriptor "
+		    "above 2, not '%s'\n",
+		    text);
+		return false;
+	}
+	cfg->keep_fd[cfg->n_keep_fd++] = (int)v;
+	return true;
+}
+
+/* False: what was wrong has been said. */
+static bool
+take_option(struct monitor_config *cfg, int option)
+{
+	switch (option) {
+	case OPT_POLICY:
+		split_policy(cfg, optarg);
+		return true;
+	case OPT_CONFIG:
+		cfg->config = optarg;
+		return true;
+	case OPT_NAME:
+		cfg->name = optarg;
+		if (is_name(optarg))
+			return true;
+		fprintf(stderr,
+		    "duenna: run: --name wants 1 to %d of a-z, "
+		    "0-9 and '-'\n",
+		    NAME_MAX_BYTES);
+		return false;
+	case OPT_USER:
+		cfg->user = optarg;
+		return true;
+	case OPT_AUDIT:
+		cfg->audit = optarg;
+		return true;
+	case OPT_ENV:
+		return add(cfg->env, &cfg->n_env, optarg);
+	case OPT_WRITE:
+		return add(cfg->write, &cfg->n_write, optarg);
+	case OPT_KEEP_FD:
+		return add_fd(cfg, optarg);
+	case OPT_QUIET:
+		cfg->quiet = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* `./duenna.yaml`, or the advice that makes one. */
+static bool
+find_policy(struct monitor_config *cfg)
+{
+	if (cfg->policy != NULL)
+		return true;
+	if (access("duenna.yaml", F_OK) == 0) {
+		cfg->policy = "duenna.yaml";
+		return true;
+	}
+	fputs("duenna: no policy: give --policy FILE, or make ./duenna.yaml:\n"
+	      "\n"
+	      "    version: 1\n"
+	      "    policies: {mine: {rules: [{allow: "
+	      "\"https://example.com/**\"}]}}\n"
+	      "\n",
+	    stderr);
+	return false;
+}
+
+int
+run_main(int argc, char **argv)
+{
+	struct monitor_config cfg = { 0 };
+	int option;
+
+	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
+		if (option == OPT_HELP) {
+			fputs(usage, stdout);
+			return 0;
+		}
+		if (!take_option(&cfg, option)) {
+			fputs(usage, stderr);
+			return CMD_FAULT;
+		}
+	}
+	if (optind >= argc) {
+		fputs("duenna: run: which command?\n", stderr);
+		fputs(usage, stderr);
+		return CMD_FAULT;
+	}
+	if (!find_policy(&cfg))
+		return CMD_FAULT;
+	cfg.command = argv + optind;
+	return monitor_run(&cfg);
+}

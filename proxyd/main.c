@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What am I?  A role if re-executed as one, else a subcommand; by table. */
+#include <errno.h>
+
+#include "base/log.h"
+#include "cmd/cmd.h"
+#include "priv/role.h"
+#include "proxyd/roles.h"
+
+static const struct {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	const char *what;
+} commands[] = {
+	{ "run", run_main, "run a command in a sandbox" },
+	{ "check", check_main, "errors and warnings of a policy" },
+	{ "explain", explain_main, "which rule decides on a URL, and why" },
+	{ "audit", audit_main, "show, verify and replay an audit log" },
+	{ "ca", ca_main, "certificates for the sandbox" },
+	{ "doctor", doctor_main, "what this machine can do, what is missing" },
+};
+
+static int (*const role_mains[ROLE_COUNT])(void) = {
+	[ROLE_CLERK] = clerk_main,
+	[ROLE_WORKER] = worker_main,
+	[ROLE_DIALER] = dialer_main,
+	[ROLE_KEEPER] = keeper_main,
+	[ROLE_SCRIBE] = scribe_main,
+};
+
+#if defined(__SANITIZE_ADDRESS__)
+/* A role cannot start the leak checker's thread; unit tests look for leaks. */
+const char *__asan_default_options(void);
+
+const char *
+__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+#endif
+
+static void
+print_usage(FILE *to)
+{
+	fputs("usage: duenna COMMAND ...\n\n", to);
+	for (size_t i = 0; i < COUNT_OF(commands); i++)
+		fprintf(to, "  %-9s%s\n", commands[i].name, commands[i].what);
+	fputs("\n`duenna COMMAND --help` says more.\n", to);
+}
+
+/* Started by priv/spawn as "duenna: ROLE", and so never by a shell's user. */
+static int
+role_start(const char *name)
+{
+	enum role role = role_find(name);
+
+	if (role == ROLE_COUNT || role_mains[role] == NULL)
+		return CMD_FAULT;
+	log_init(role_name(role), LOG_LEVEL_WARN);
+	if (isolate_start(role) != 0)
+		return CMD_FAULT;
+	return role_mains[role]();
+}
+
+int
+main(int argc, char **argv)
+{
+	static const char prefix[] = "duenna: ";
+
+	if (argc == 1 && strncmp(argv[0], prefix, sizeof(prefix) - 1) == 0)
+		return role_start(argv[0] + sizeof(prefix) - 1);
+	if (argc < 2) {
+		print_usage(stderr);
+		return CMD_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+		print_usage(stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("duenna " DUENNA_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < COUNT_OF(commands); i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].main(argc - 1, argv + 1);
+	fprintf(stderr, "duenna: no command '%s'\n\n", argv[1]);
+	print_usage(stderr);
+	return CMD_USAGE;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two clerks, one after the other: the first reads the owner's configuration
+ * and the system's roots, the second the policy, which may be a stranger's.
+ * Neither can forge what the other makes.
+ */
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/log.h"
+#include "base/rd.h"
+#include "base/wr.h"
+#include "priv/spawn.h"
+#include "proxyd/monitor_state.h"
+
+#define CONFIG_FILES_MAX (MSG_FDS_MAX - 1) /* the last is the roots' */
+#define ROOTS "/etc/ssl/certs/ca-certificates.crt"
+
+static void load_policy_start(struct monitor *m);
+
+/* End the clerk that answered, or did not. */
+static void
+clerk_end(struct monitor *m)
+{
+	struct child *c = &m->clerk;
+
+	channel_free(c->channel);
+	c->channel = NULL;
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	c->pidfd = -1;
+	if (c->pid > 0) {
+		kill(c->pid, SIGKILL);
+		waitpid(c->pid, NULL, 0);
+	}
+	c->pid = 0;
+}
+
+/*
+ * Take the image out of a LOADED.  What the clerk says of errors and warnings
+ * is for people: it goes to standard error as it is.
+ */
+static int
+take_image(struct monitor *m, struct msg *msg)
+{
+	struct rd r = rd_of(msg == NULL ? (struct slice){ 0 } : msg->body);
+	bool good = rd_u8(&r) == 1;
+	struct slice text = rd_slice32(&r);
+	int fd = -1;
+
+	if (msg == NULL || !rd_is_done(&r)) {
+		monitor_fail(m, "the clerk ended without an answer");
+		return -1;
+	}
+	if (text.n != 0 && (!good || !m->cfg->quiet)) {
+		ssize_t ignored UNUSED = write(STDERR_FILENO, text.p, text.n);
+	}
+	if (good)
+		fd = msg_take_fd(msg, 0);
+	if (fd < 0)
+		monitor_fail(m,
+		    "the policy cannot be loaded; "
+		    "`duenna check FILE` shows the same errors");
+	return fd;
+}
+
+static void
+on_policy(struct msg *msg, void *arg)
+{
+	struct monitor *m = arg;
+	enum err err = ERR_NONE;
+
+	m->program_fd = take_image(m, msg);
+	if (m->program_fd < 0)
+		return;
+	m->program = program_map(m->program_fd, &err);
+	if (m->program == NULL) {
+		monitor_fail(m, "the program does not fit: %s", err_text(err));
+		return;
+	}
+	state_sha256(program_image(m->program), m->digest);
+	clerk_end(m);
+	monitor_step(m);
+}
+
+static void
+on_owner(struct msg *msg, void *arg)
+{
+	struct monitor *m = arg;
+	enum err err = ERR_NONE;
+
+	m->owner_fd = take_image(m, msg);
+	if (m->owner_fd < 0)
+		return;
+	m->owner = owner_map(m->owner_fd, &err);
+	if (m->owner == NULL) {
+		monitor_fail(m, "the configuration's image does not fit: %s",
+		    err_text(err));
+		return;
+	}
+	clerk_end(m);
+	load_policy_start(m);
+}
+
+static void
+on_clerk_msg(struct channel *c UNUSED, struct msg *msg UNUSED, void *arg UNUSED)
+{
+	/* READY and the like; the answer comes to on_owner or on_policy. */
+}
+
+static int
+clerk_ask(struct monitor *m, struct msg *msg, channel_on_answer *on_answer)
+{
+	struct child *c = &m->clerk;
+	struct spawned s;
+	enum err err = ERR_NONE;
+
+	if (spawn_role(ROLE_CLERK, &s, &err) != 0) {
+		monitor_fail(m, "cannot start the clerk: %s", err_text(err));
+		return -1;
+	}
+	*c = (struct child){ .monitor = m,
+		.role = ROLE_CLERK,
+		.pid = s.pid,
+		.pidfd = s.pidfd };
+	c->channel = channel_new(m->loop, s.channel, on_clerk_msg, c, &err);
+	if (c->channel != NULL &&
+	    channel_ask(c->channel, msg, on_answer, m, &err) != 0)
+		return 0;
+	monitor_fail(m, "cannot ask the clerk: %s", err_text(err));
+	return -1;
+}
+
+/* Is `file` below `dir`, both as the kernel resolves them? */
+static bool
+is_below(const char *file, const char *dir)
+{
+	char *a = realpath(file, NULL), *b = realpath(dir, NULL);
+	size_t n = b == NULL ? 0 : strlen(b);
+	bool below =
+	    a != NULL && b != NULL && strncmp(a, b, n) == 0 && a[n] == '/';
+
+	free(a);
+	free(b);
+	return below;
+}
+
+static void
+config_dir(char *path, size_t size)
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (xdg != NULL && xdg[0] == '/')
+		snprintf(path, size, "%s/duenna", xdg);
+	else
+		snprintf(path, size, "%s/.config/duenna",
+		    home == NULL ? "" : home);
+}
+
+static void
+load_policy_start(struct monitor *m)
+{
+	const struct monitor_config *cfg = m->cfg;
+	struct msg msg = { .op = OP_LOAD_POLICY };
+	char dir[4096];
+	uint8_t body[8192];
+	struct wr w = wr_of(body, sizeof(body));
+
+	config_dir(dir, sizeof(dir));
+	wr_slice16(&w, slice_of_str(cfg->policy));
+	wr_slice16(&w,
+	    slice_of_str(cfg->policy_name == NULL ? "" : cfg->policy_name));
+	wr_u8(&w, is_below(cfg->policy, dir) ? 1 : 0);
+	int fd = open(cfg->policy, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		monitor_fail(m, "cannot read the policy %s: %s", cfg->policy,
+		    strerror(errno));
+		return;
+	}
+	msg.body = wr_slice(&w);
+	msg.fds[msg.n_fds++] = fd;
+	msg.fds[msg.n_fds++] = m->owner_fd;
+	(void)clerk_ask(m, &msg, on_policy);
+	close(fd);
+}
+
+static int
+is_yaml(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+
+	return d->d_name[0] != '.' && n > 5 &&
+	    strcmp(d->d_name + n - 5, ".yaml") == 0;
+}
+
+/* One more file of the configuration: its name into `w`, itself into `msg`. */
+static int
+add_config(struct monitor *m, struct msg *msg, struct wr *w, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0) {
+		monitor_fail(m, "cannot read the configuration %s: %s", path,
+		    errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+		return -1;
+	}
+	wr_slice16(w, slice_of_str(path));
+	msg->fds[msg->n_fds++] = fd;
+	return 0;
+}
+
+/* The files of ~/.config/duenna, in the order of their names. */
+static int
+add_config_dir(struct monitor *m, struct msg *msg, struct wr *w)
+{
+	struct dirent **found = NULL;
+	char dir[4096], path[4096 + 256 + 2];
+	int result = 0;
+
+	config_dir(dir, sizeof(dir));
+	int n = scandir(dir, &found, is_yaml, alphasort);
+	for (int i = 0; i < n && result == 0; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, found[i]->d_name);
+		if (i == CONFIG_FILES_MAX) {
+			monitor_fail(m, "more than %d files in %s",
+			    CONFIG_FILES_MAX, dir);
+			result = -1;
+		} else {
+			result = add_config(m, msg, w, path);
+		}
+	}
+	for (int i = 0; i < n; i++)
+		free(found[i]);
+	free(found);
+	return result;
+}
+
+int
+load_start(struct monitor *m)
+{
+	struct msg msg = { .op = OP_LOAD_OWNER };
+	uint8_t names[32768], body[33000];
+	struct wr w = wr_of(names, sizeof(names)),
+		  all = wr_of(body, sizeof(body));
+	int result;
+
+	if (m->cfg->config != NULL)
+		result = add_config(m, &msg, &w, m->cfg->config);
+	else
+		result = add_config_dir(m, &msg, &w);
+	if (result == 0) {
+		wr_u16(&all, (uint16_t)msg.n_fds);
+		wr_bytes(&all, wr_slice(&w));
+		int roots = open(ROOTS, O_RDONLY | O_CLOEXEC);
+		wr_u8(&all, roots >= 0 ? 1 : 0);
+		if (roots >= 0)
+			msg.fds[msg.n_fds++] = roots;
+		msg.body = wr_slice(&all);
+		result = clerk_ask(m, &msg, on_owner);
+	}
+	msg_close_fds(&msg);
+	return result;
+}

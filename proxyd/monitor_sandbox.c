@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sandbox of a run: its namespaces, what it is shown, its command. */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/wr.h"
+#include "cred/placeholder.h"
+#include "ns/env.h"
+#include "ns/home.h"
+#include "ns/job.h"
+#include "ns/watch.h"
+#include "proxyd/monitor_state.h"
+#include "proxyd/monitor_trust.h"
+
+#define PLACEHOLDERS_MAX 64 /* variables with a placeholder, of a run */
+#define BINDS_MAX 128	    /* entries of files: and --write */
+#define SIGNALS_MAX 16
+
+/* A placeholder, and the variable that the command finds it in. */
+struct place {
+	uint32_t credential;
+	char text[PLACEHOLDER_SIZE];
+};
+
+struct sandbox {
+	struct monitor *monitor; /* borrowed */
+	struct netns netns;
+	bool has_netns;
+	struct netns_user user;
+	struct env env;
+	struct trust trust; /* files and variables for /etc */
+	char *home_dir;	    /* owned */
+	char *work;	    /* owned */
+	struct place places[PLACEHOLDERS_MAX];
+	size_t n_places;
+	struct view view;
+	struct view_bind binds[BINDS_MAX];
+	char *bind_paths[BINDS_MAX]; /* owned */
+	struct child child;
+	struct job job;
+	struct pid1 pid1;
+	bool runs;			    /* pid1 exists */
+	struct event *news, *links;	    /* owned */
+	struct event *signals[SIGNALS_MAX]; /* owned */
+	size_t n_signals;
+};
+
+/* duenna-nft stands beside us when built, in libexec when installed. */
+static const char *
+nft_path(void)
+{
+	static char path[4096];
+	static const char *const places[] = { "duenna-nft", "../nft/duenna-nft",
+		"../libexec/duenna/duenna-nft" };
+	char self[2048];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		return "duenna-nft";
+	self[n] = '\0';
+	*strrchr(self, '/') = '\0';
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		snprintf(path, sizeof(path), "%s/%s", self, places[i]);
+		if (access(path, X_OK) == 0)
+			return path;
+	}
+	return path;
+}
+
+static int
+fail_with(struct monitor *m, const struct fail *fail)
+{
+	monitor_fail(m, "%s", fail->text);
+	return -1;
+}
+
+static void
+on_links(evutil_socket_t fd, short what UNUSED, void *arg)
+{
+	struct sandbox *s = arg;
+	char name[16];
+
+	if (!watch_read(fd, name))
+		return;
+	pid1_signal(&s->pid1, SIGKILL);
+	monitor_fail(s->monitor,
+	    "the link %s appeared in the sandbox's "
+	    "network namespace; it was cut off",
+	    name);
+}
+
+int
+sandbox_start(struct monitor *m)
+{
+	struct sandbox *s = mem_alloc(sizeof(*s));
+	struct netns_config config = { .nft_path = nft_path() };
+	struct fail fail = { 0 };
+
+	m->sandbox = s;
+	s->monitor = m;
+	s->user = netns_user_self();
+	if (m->cfg->user != NULL &&
+	    netns_user_find(m->cfg->user, &s->user, &fail) != 0)
+		return fail_with(m, &fail);
+	if (geteuid() == 0 && s->user.uid == 0)
+		log_warn("started by root: the command is uid 0 without "
+			 "capabilities; --user NAME makes it another");
+	s->child.argv = m->cfg->command;
+	s->child.keep_fd = m->cfg->keep_fd;
+	s->child.n_keep_fd = m->cfg->n_keep_fd;
+	if (child_check(&s->child, &fail) != 0)
+		return fail_with(m, &fail);
+	config.user = s->user;
+	if (netns_start(&config, &s->netns, &fail) != 0)
+		return fail_with(m, &fail);
+	s->has_netns = true;
+	s->links = event_new(loop_base(m->loop), s->netns.socket[NETNS_LINKS],
+	    EV_READ | EV_PERSIST, on_links, s);
+	if (s->links == NULL || event_add(s->links, NULL) != 0) {
+		monitor_fail(m, "out of memory");
+		return -1;
+	}
+	return 0;
+}
+
+bool
+sandbox_is_ready(const struct monitor *m)
+{
+	return m->sandbox != NULL && m->sandbox->has_netns;
+}
+
+/* One placeholder for each variable that a credential in use names. */
+static void
+make_places(struct monitor *m, struct sandbox *s)
+{
+	for (uint32_t i = 0; i < owner_n_credentials(m->owner); i++) {
+		struct owner_credential c = owner_credential(m->owner, i);
+		for (uint32_t k = 0; k < c.n_places; k++) {
+			char name[256];
+			if (s->n_places == PLACEHOLDERS_MAX)
+				return;
+			struct place *p = &s->places[s->n_places++];
+			p->credential = i;
+			placeholder_make(c.places[k].like, p->text);
+			snprintf(name, sizeof(name), "%.*s",
+			    SLICE_ARG(c.places[k].env));
+			env_set(&s->env, name, p->text);
+		}
+	}
+}
+
+/* What the worker needs of the sandbox: name, placeholders, listeners. */
+void
+sandbox_feed(struct monitor *m, struct child *worker)
+{
+	static const enum netns_socket order[] = { NETNS_TCP4, NETNS_TCP6,
+		NETNS_DNS_UDP4, NETNS_DNS_UDP6, NETNS_DNS_TCP4,
+		NETNS_DNS_TCP6 };
+	struct sandbox *s = m->sandbox;
+	uint8_t body[32768];
+	struct wr w = wr_of(body, sizeof(body));
+	int fds[COUNT_OF(order)];
+
+	wr_u32(&w, MONITOR_SANDBOX);
+	wr_slice8(&w, slice_of_str(m->name));
+	wr_u16(&w, (uint16_t)s->n_places);
+	for (size_t i = 0; i < s->n_places; i++) {
+		wr_u32(&w, s->places[i].credential);
+		wr_slice16(&w, slice_of_str(s->places[i].text));
+	}
+	for (size_t i = 0; i < COUNT_OF(order); i++)
+		fds[i] = s->netns.socket[order[i]];
+	roles_send(worker, OP_SANDBOX, wr_slice(&w), fds, COUNT_OF(fds));
+}
+
+/* Environment and placeholders; before the worker is fed. */
+int
+sandbox_prepare(struct monitor *m)
+{
+	struct sandbox *s = m->sandbox;
+	const struct monitor_config *cfg = m->cfg;
+
+	env_init(&s->env, environ);
+	for (size_t i = 0; i < cfg->n_env; i++)
+		if (!env_keep(&s->env, environ, cfg->env[i]))
+			log_warn("--env %s: the variable is not set",
+			    cfg->env[i]);
+	for (uint32_t i = 0; i < owner_n_environment(m->owner); i++) {
+		char name[256];
+		snprintf(name, sizeof(name), "%.*s",
+		    SLICE_ARG(owner_environment(m->owner, i)));
+		(void)env_keep(&s->env, environ, name);
+	}
+	make_places(m, s);
+	return 0;
+}
+
+static bool
+add_bind(struct sandbox *s, const char *path, bool write)
+{
+	char *real = realpath(path, NULL);
+
+	if (real == NULL || s->view.n_binds == BINDS_MAX) {
+		monitor_fail(s->monitor, "cannot show %s: %s", path,
+		    real == NULL ? strerror(errno) : "too many entries");
+		free(real);
+		return false;
+	}
+	s->bind_paths[s->view.n_binds] = real;
+	s->binds[s->view.n_binds++] = (struct view_bind){ real, write };
+	return true;
+}
+
+static bool
+add_binds(struct monitor *m, struct sandbox *s)
+{
+	s->view.binds = s->binds;
+	for (size_t i = 0; i < m->cfg->n_write; i++)
+		if (!add_bind(s, m->cfg->write[i], true))
+			return false;
+	for (uint32_t i = 0; i < owner_n_files(m->owner); i++) {
+		char path[4096];
+		bool write = false;
+		struct slice file = owner_file(m->owner, i, &write);
+		snprintf(path, sizeof(path), "%.*s", SLICE_ARG(file));
+		if (access(path, F_OK) == 0 && !add_bind(s, path, write))
+			return false;
+	}
+	return true;
+}
+
+static int
+make_view(struct monitor *m, struct sandbox *s, struct fail *fail)
+{
+	static char host[65];
+	static const char *pins[1], *closed[3];
+	struct view *v = &s->view;
+
+	gethostname(host, sizeof(host) - 1);
+	v->home = env_find(&s->env, "HOME");
+	if (v->home == NULL)
+		v->home = "/root";
+	if (home_make(buf_text(&m->state_dir), m->name, &s->user, &s->home_dir,
+		fail) != 0)
+		return -1;
+	s->work = realpath(".", NULL);
+	v->home_dir = s->home_dir;
+	v->work = s->work == NULL ? "/" : s->work;
+	v->host = host;
+	pins[0] = realpath(m->cfg->policy, NULL);
+	v->pins = pins;
+	v->n_pins = pins[0] == NULL ? 0 : 1;
+	closed[v->n_closed++] = buf_text(&m->state_dir);
+	if (m->cfg->config != NULL)
+		closed[v->n_closed++] = m->cfg->config;
+	if (m->cfg->audit != NULL)
+		closed[v->n_closed++] = m->cfg->audit;
+	v->closed = closed;
+	v->files = s->trust.files;
+	v->n_files = s->trust.n_files;
+	v->root = s->user.uid == 0;
+	if (!add_binds(m, s))
+		return -1;
+	return view_check(v, fail);
+}
+
+static void
+ended(struct sandbox *s, const struct pid1_news *news)
+{
+	struct monitor *m = s->monitor;
+
+	job_end(&s->job, news);
+	if (news->kind == PID1_FAILED)
+		fprintf(stderr, "duenna: %s\n", news->fail.text);
+	else if (news->kind == PID1_GONE)
+		fprintf(stderr, "duenna: the sandbox was killed\n");
+	monitor_command_ended(m, pid1_exit_status(news));
+}
+
+static void
+on_news(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	struct sandbox *s = arg;
+	struct pid1_news news;
+
+	for (;;) {
+		pid1_read(&s->pid1, &news);
+		switch (news.kind) {
+		case PID1_NONE:
+			return;
+		case PID1_STARTED:
+			break;
+		case PID1_STOPPED:
+			job_stopped(&s->job, news.number);
+			break;
+		case PID1_OUTSIDE:
+			fprintf(stderr, "duenna: will run outside: %s\n",
+			    news.fail.text);
+			break;
+		case PID1_FAILED:
+		case PID1_EXITED:
+		case PID1_KILLED:
+		case PID1_GONE:
+			event_del(s->news);
+			ended(s, &news);
+			return;
+		}
+	}
+}
+
+static void
+on_signal(evutil_socket_t number, short what UNUSED, void *arg)
+{
+	struct sandbox *s = arg;
+
+	job_signal(&s->job, (int)number);
+}
+
+static int
+watch_command(struct monitor *m, struct sandbox *s)
+{
+	s->news = event_new(loop_base(m->loop), s->pid1.channel,
+	    EV_READ | EV_PERSIST, on_news, s);
+	if (s->news == NULL || event_add(s->news, NULL) != 0)
+		return -1;
+	for (size_t i = 0; job_signals[i] != 0 && i < SIGNALS_MAX; i++) {
+		struct event *e = evsignal_new(loop_base(m->loop),
+		    job_signals[i], on_signal, s);
+		if (e == NULL || event_add(e, NULL) != 0)
+			return -1;
+		s->signals[s->n_signals++] = e;
+	}
+	return 0;
+}
+
+int
+sandbox_go(struct monitor *m)
+{
+	struct sandbox *s = m->sandbox;
+	struct fail fail = { 0 };
+	struct pid1_config config = { .netns = &s->netns,
+		.view = &s->view,
+		.child = &s->child };
+
+	if (trust_make(&s->trust, m->owner, buf_slice(&m->trust)) != 0) {
+		monitor_fail(m, "cannot make the bundle of certificates");
+		return -1;
+	}
+	for (size_t i = 0; i < s->trust.n_variables; i++)
+		env_set(&s->env, s->trust.variables[i].name,
+		    s->trust.variables[i].value);
+	if (make_view(m, s, &fail) != 0)
+		return m->stage == STAGE_DONE ? -1 : fail_with(m, &fail);
+	s->child.environment = s->env.list;
+	job_init(&s->job);
+	config.foreground = job_is_foreground(&s->job);
+	if (pid1_start(&config, &s->pid1, &fail) != 0)
+		return fail_with(m, &fail);
+	s->runs = true;
+	job_start(&s->job, &s->pid1);
+	if (watch_command(m, s) == 0)
+		return 0;
+	monitor_fail(m, "out of memory");
+	return -1;
+}
+
+void
+sandbox_end(struct monitor *m)
+{
+	struct sandbox *s = m->sandbox;
+	struct fail fail = { 0 };
+
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->n_signals; i++)
+		event_free(s->signals[i]);
+	if (s->news != NULL)
+		event_free(s->news);
+	if (s->links != NULL)
+		event_free(s->links);
+	if (s->runs)
+		pid1_release(&s->pid1);
+	if (s->has_netns)
+		netns_release(&s->netns);
+	if (s->home_dir != NULL && m->cfg->name == NULL &&
+	    home_remove(s->home_dir, &fail) != 0)
+		log_warn("%s", fail.text);
+	for (size_t i = 0; i < s->view.n_binds; i++)
+		free(s->bind_paths[i]);
+	env_release(&s->env);
+	trust_release(&s->trust);
+	free(s->home_dir);
+	free(s->work);
+	free(s);
+	m->sandbox = NULL;
+}

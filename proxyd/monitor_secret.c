@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/secret.h"
+#include "base/wr.h"
+#include "proxyd/monitor_state.h"
+
+/* Does any rule of the program name credential `i`? */
+static bool
+is_used(const struct monitor *m, uint32_t i)
+{
+	for (uint32_t r = 0; r < program_n_rules(m->program); r++) {
+		struct program_rule rule = program_rule(m->program, r);
+		for (uint32_t k = 0; k < rule.n_credentials; k++)
+			if (rule.credentials[k] == i)
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Read the file once it is open: what was checked is what is used.  Returns
+ * bytes read, or -1 with *why set.
+ */
+static ssize_t
+read_file(const char *path, uint8_t *bytes, size_t max, const char **why)
+{
+	struct stat st;
+	ssize_t n = -1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0 || fstat(fd, &st) != 0)
+		*why = strerror(errno);
+	else if (!S_ISREG(st.st_mode))
+		*why = "not a regular file";
+	else if (st.st_uid != geteuid() && st.st_uid != 0)
+		*why = "it belongs to another user";
+	else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+		*why = "others may write to it (chmod go-w)";
+	else if ((n = read(fd, bytes, max)) < 0)
+		*why = strerror(errno);
+	else if (n == 0 || (size_t)n == max)
+		*why = n == 0 ? "it is empty" : "it is longer than 16 KiB";
+	if (n > 0 && (st.st_mode & (S_IRGRP | S_IROTH)) != 0 &&
+	    strncmp(path, "/run/secrets/", 13) != 0)
+		log_warn("%s can be read by others (chmod 600)", path);
+	if (fd >= 0)
+		close(fd);
+	return n == 0 || (size_t)n == max ? -1 : n;
+}
+
+static ssize_t
+read_variable(const char *name, uint8_t *bytes, size_t max, const char **why)
+{
+	const char *value = getenv(name);
+	size_t n = value == NULL ? 0 : strlen(value);
+
+	if (n == 0 || n >= max) {
+		*why = value == NULL ? "the variable is not set" :
+		    n == 0	     ? "the variable is empty" :
+				       "it is longer than 16 KiB";
+		return -1;
+	}
+	memcpy(bytes, value, n);
+	return (ssize_t)n;
+}
+
+static int
+send_one(struct monitor *m, uint32_t i)
+{
+	struct owner_credential c = owner_credential(m->owner, i);
+	uint8_t bytes[SECRET_MAX], body[SECRET_MAX + 16];
+	struct wr w = wr_of(body, sizeof(body));
+	const char *why = "";
+	char source[4096];
+	ssize_t n;
+
+	snprintf(source, sizeof(source), "%.*s", SLICE_ARG(c.source));
+	if (c.from == SECRET_FILE)
+		n = read_file(source, bytes, sizeof(bytes), &why);
+	else
+		n = read_variable(source, bytes, sizeof(bytes), &why);
+	wr_u32(&w, i);
+	wr_u8(&w, n > 0 ? 1 : 0);
+	wr_slice16(&w, slice_of(bytes, n > 0 ? (size_t)n : 0));
+	if (n > 0 || m->stage >= STAGE_RUNNING)
+		roles_send(&m->children[ROLE_KEEPER], OP_SECRET, wr_slice(&w),
+		    NULL, 0);
+	explicit_bzero(bytes, sizeof(bytes));
+	explicit_bzero(body, sizeof(body));
+	/* While the command runs, its requests are refused instead. */
+	if (n > 0 || m->stage >= STAGE_RUNNING)
+		return 0;
+	monitor_fail(m, "credential `%.*s`: %s: %s", SLICE_ARG(c.public.name),
+	    source, why);
+	return -1;
+}
+
+int
+secrets_send(struct monitor *m)
+{
+	for (uint32_t i = 0; i < owner_n_credentials(m->owner); i++)
+		if (is_used(m, i) && send_one(m, i) != 0)
+			return -1;
+	return 0;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is kept on disk, below $XDG_STATE_HOME/duenna (else
+ * ~/.local/state/duenna), mode 0700: log/, programs/, homes/, audit.key.
+ */
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "crypto/digest.h"
+#include "proxyd/monitor_state.h"
+
+void
+state_sha256(struct slice bytes, char text[7 + 64 + 1])
+{
+	static const char hex[] = "0123456789abcdef";
+	uint8_t digest[32];
+
+	digest_sha256(bytes, digest);
+	memcpy(text, "sha256:", 7);
+	for (size_t i = 0; i < sizeof(digest); i++) {
+		text[7 + 2 * i] = hex[digest[i] >> 4];
+		text[7 + 2 * i + 1] = hex[digest[i] & 15];
+	}
+	text[7 + 64] = '\0';
+}
+
+/* Make each folder of an absolute path that is not there yet. */
+static int
+make_dirs(const char *path)
+{
+	char copy[4096];
+	size_t n = strlen(path);
+
+	if (n >= sizeof(copy)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(copy, path, n + 1);
+	for (size_t i = 1; i <= n; i++) {
+		if (copy[i] != '/' && copy[i] != '\0')
+			continue;
+		char c = copy[i];
+		copy[i] = '\0';
+		if (mkdir(copy, 0700) != 0 && errno != EEXIST)
+			return -1;
+		copy[i] = c;
+	}
+	return 0;
+}
+
+static int
+make_below(struct monitor *m, const char *name)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", buf_text(&m->state_dir), name);
+	if (make_dirs(path) == 0)
+		return 0;
+	monitor_fail(m, "cannot make the folder %s: %s", path, strerror(errno));
+	return -1;
+}
+
+int
+state_open(struct monitor *m)
+{
+	const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char path[4096];
+
+	if (xdg != NULL && xdg[0] == '/')
+		buf_putf(&m->state_dir, "%s/duenna", xdg);
+	else if (home != NULL && home[0] == '/')
+		buf_putf(&m->state_dir, "%s/.local/state/duenna", home);
+	else {
+		monitor_fail(m,
+		    "HOME is not set: where should the log go? "
+		    "Set HOME or XDG_STATE_HOME");
+		return -1;
+	}
+	if (make_below(m, "log") != 0 || make_below(m, "programs") != 0 ||
+	    make_below(m, "homes") != 0)
+		return -1;
+	m->state_fd = memfd_create("duenna-keeper", MFD_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/audit.key", buf_text(&m->state_dir));
+	m->key_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (m->state_fd < 0 || m->key_fd < 0) {
+		monitor_fail(m, "cannot open %s: %s", path, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+/* $STATE/log/TIME-NAME.jsonl, or what --audit names. */
+static void
+log_path(struct monitor *m)
+{
+	char now[CLOCK_TEXT_SIZE];
+
+	if (m->cfg->audit != NULL) {
+		buf_put_str(&m->log_path, m->cfg->audit);
+		return;
+	}
+	clock_text(clock_wall_us(), now);
+	buf_putf(&m->log_path, "%s/log/", buf_text(&m->state_dir));
+	for (const char *p = now; *p != '\0' && *p != '.'; p++)
+		if (*p != ':')
+			buf_put_byte(&m->log_path, (uint8_t)*p);
+	buf_putf(&m->log_path, "Z-%s.jsonl", m->name);
+}
+
+int
+state_open_log(struct monitor *m)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	log_path(m);
+	m->log_fd = open(buf_text(&m->log_path),
+	    O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+	if (m->log_fd < 0) {
+		monitor_fail(m, "cannot open the audit log %s: %s",
+		    buf_text(&m->log_path), strerror(errno));
+		return -1;
+	}
+	/* Held by this process for as long as it lives: one writer a log. */
+	if (fcntl(m->log_fd, F_SETLK, &whole) != 0) {
+		monitor_fail(m, "another run writes the audit log %s",
+		    buf_text(&m->log_path));
+		return -1;
+	}
+	return 0;
+}
+
+int
+state_keep_program(struct monitor *m)
+{
+	struct slice image = program_image(m->program);
+	char path[4096], part[4096 + 8];
+
+	snprintf(path, sizeof(path), "%s/programs/sha256-%s",
+	    buf_text(&m->state_dir), m->digest + 7);
+	if (access(path, R_OK) == 0)
+		return 0;
+	snprintf(part, sizeof(part), "%s.part", path);
+	int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	bool good = fd >= 0;
+	while (good && image.n != 0) {
+		ssize_t n = write(fd, image.p, image.n);
+		good = n > 0;
+		image = slice_from(image, good ? (size_t)n : 0);
+	}
+	if (fd >= 0)
+		good = close(fd) == 0 && good;
+	if (good && rename(part, path) == 0)
+		return 0;
+	monitor_fail(m, "cannot keep the program %s: %s", path,
+	    strerror(errno));
+	return -1;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the monitor share: proxyd/monitor*.c alone include this.
+ *
+ * monitor.c		the order of a run, from its start to its exit status
+ * monitor_roles.c	children: start, channels, heartbeat, death, restart
+ * monitor_load.c	the two clerks: configuration, then policy
+ * monitor_secret.c	secrets from file or variable to the keeper
+ * monitor_state.c	files of $XDG_STATE_HOME/duenna: log, programs, key
+ * monitor_sandbox.c	namespaces, view, command
+ */
+#ifndef PROXYD_MONITOR_STATE_H
+#define PROXYD_MONITOR_STATE_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "net/channel.h"
+#include "policy/owner.h"
+#include "policy/program.h"
+#include "priv/ops.h"
+#include "priv/role.h"
+#include "proxyd/monitor.h"
+
+#define MONITOR_CRASHES 3 /* within a minute: the sandbox is cut off */
+#define MONITOR_CRASH_SPAN_MS 60000
+#define MONITOR_START_MS 20000 /* from start to the command's own start */
+#define MONITOR_END_MS 3000    /* for the last records to be written */
+#define MONITOR_SANDBOX 1      /* the id of the one sandbox of `run` */
+#define MONITOR_GENERATION 1   /* `run` never reloads */
+
+struct monitor;
+struct event;
+
+/* A role that runs. */
+struct child {
+	struct monitor *monitor; /* borrowed */
+	enum role role;
+	pid_t pid;			   /* 0: not running */
+	int pidfd;			   /* owned */
+	struct channel *channel;	   /* owned; NULL: not running */
+	struct event *ended;		   /* owned: the pidfd */
+	bool ready;			   /* it said so */
+	uint64_t heard_ms;		   /* when it last answered a PING */
+	uint64_t crashes[MONITOR_CRASHES]; /* when, newest first; 0: never */
+};
+
+/* Where the run is. */
+enum stage {
+	STAGE_LOADING,	/* clerks at work */
+	STAGE_READYING, /* roles and namespaces get what they need */
+	STAGE_RUNNING,	/* the command runs */
+	STAGE_ENDING,	/* last records */
+	STAGE_DONE,
+};
+
+struct sandbox; /* monitor_sandbox.c */
+
+struct monitor {
+	const struct monitor_config *cfg; /* borrowed */
+	struct loop *loop;		  /* owned */
+	enum stage stage;
+	int status; /* exit status to give back */
+
+	struct child children[ROLE_COUNT]; /* by role; monitor's is unused */
+	struct child clerk;		   /* the one at work */
+	struct event *heartbeat;	   /* owned */
+	struct event *deadline;		   /* owned: of the stage */
+
+	int owner_fd, program_fd;     /* owned: sealed images; -1: not yet */
+	struct owner *owner;	      /* owned */
+	struct program *program;      /* owned */
+	char digest[7 + 64 + 1];      /* "sha256:…" of the program */
+	char name[48];		      /* of the sandbox */
+	int log_fd, state_fd, key_fd; /* owned; -1: none */
+	struct buf log_path, state_dir;
+	struct buf trust;	     /* CA certificate, DER */
+	bool attached;		     /* the attach record is written */
+	uint64_t n_denied, n_alarms; /* as the scribe told at the end */
+	struct buf last_hash;
+	struct sandbox *sandbox; /* owned */
+};
+
+/* monitor.c: look whether the stage can go on; every callback ends here. */
+void monitor_step(struct monitor *m);
+
+/*
+ * monitor.c: end the run as duenna's own fault.  The text goes to standard
+ * error as "duenna: TEXT"; it says what to do next.
+ */
+void monitor_fail(struct monitor *m, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* monitor.c: the command ended; `status` is what we give back. */
+void monitor_command_ended(struct monitor *m, int status);
+
+/* monitor_roles.c */
+MUST_USE int roles_start(struct monitor *m);
+void roles_feed(struct monitor *m); /* send all what they work with */
+bool roles_are_ready(const struct monitor *m);
+void roles_end(struct monitor *m);
+void roles_send(struct child *c, uint16_t op, struct slice body, const int *fds,
+    size_t n_fds);
+
+/* monitor_load.c */
+MUST_USE int load_start(struct monitor *m);
+
+/* monitor_secret.c: to the keeper; fails the run if one in use is not there. */
+MUST_USE int secrets_send(struct monitor *m);
+
+/* monitor_state.c */
+MUST_USE int state_open(struct monitor *m);	    /* directory, audit key */
+MUST_USE int state_open_log(struct monitor *m);	    /* needs the name */
+MUST_USE int state_keep_program(struct monitor *m); /* for `audit replay` */
+void state_sha256(struct slice bytes, char text[7 + 64 + 1]);
+
+/* monitor_sandbox.c */
+MUST_USE int sandbox_start(struct monitor *m);
+MUST_USE int sandbox_prepare(struct monitor *m); /* once the images are here */
+bool sandbox_is_ready(const struct monitor *m);
+void sandbox_feed(struct monitor *m, struct child *worker);
+MUST_USE int sandbox_go(struct monitor *m);
+void sandbox_end(struct monitor *m);
+
+#endif
