@@ -11,6 +11,10 @@
 #include <string.h>
 #include <time.h>
 
+/* clang's _FORTIFY_SOURCE makes macros of them. */
+#undef sprintf
+#undef vsprintf
+
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf gets strtok
 #pragma GCC poison atoi atol atoll sscanf asctime ctime gmtime localtime
 #pragma GCC poison tmpnam tempnam mktemp
