@@ -122,7 +122,7 @@ class Peers:
     """The origin and the resolver of this bed, started once."""
     one = None
 
-    def __init__(self):
+    def __init__(self, default=ORIGIN, canary=None):
         self.dir = base() + '/bed'
         self.pki = self.dir + '/pki'
         self.record = self.dir + '/origin.jsonl'
@@ -130,7 +130,7 @@ class Peers:
         self.script = self.dir + '/resolver.json'
         self.git = self.dir + '/git'
         self.host_socket = self.dir + '/host.sock'
-        self.canary = 'canary' + secrets.token_hex(20)
+        self.canary = canary or 'canary' + secrets.token_hex(20)
         os.makedirs(self.dir)
         os.makedirs(self.git + '/acme')
         self.commit = gitcgi.make_repository(
@@ -143,7 +143,7 @@ class Peers:
                         '--unix', self.host_socket, '--git', self.git,
                         '--canary', self.canary),
             self._start('resolver.py', '--log', self.log, '--script',
-                        self.script, '--default', ORIGIN)]
+                        self.script, '--default', default)]
         self.resolve({'evil.test': [{'a': [EVIL]}]})
 
     @classmethod
@@ -273,8 +273,8 @@ class Bed:
     """One owner: a home, a project folder, a policy, a configuration."""
     count = 0
 
-    def __init__(self, policy, config=None, files=None):
-        self.peers = Peers.get()
+    def __init__(self, policy, config=None, files=None, peers=None):
+        self.peers = peers or Peers.get()
         Bed.count += 1
         self.home = '%s/home/tester%d' % (base(), Bed.count)
         self.project = self.home + '/project'
