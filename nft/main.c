@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * duenna-nft: run by the monitor inside a network namespace, with
+ * CAP_NET_ADMIN there, an empty environment and no other descriptor than 0 to
+ * 2.  It reads nothing but its arguments and the kernel's answers.
+ *
+ *	duenna-nft netns-empty TCP-PORT DNS-PORT	load the rules
+ *	duenna-nft counters	"udp N", "icmp N", "other N" on standard output
+ *
+ * Exit status 0, 1 with one line on standard error, 2 usage.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "nft/talk.h"
+
+/* A port in decimal, 1 to 65535; 0: it is none. */
+static uint16_t
+port_of(const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n > UINT16_MAX)
+		return 0;
+	return (uint16_t)n;
+}
+
+static int
+load(uint16_t tcp_port, uint16_t dns_port, bool log, uint32_t *at)
+{
+	struct ruleset set;
+	static struct batch batch;
+
+	ruleset_netns_empty(&set, tcp_port, dns_port, log);
+	if (build_ruleset(&set, &batch) == -1) {
+		errno = EMSGSIZE;
+		return -1;
+	}
+	return talk_batch(&batch, at);
+}
+
+static int
+netns_empty(const char *tcp, const char *dns)
+{
+	uint16_t tcp_port = port_of(tcp), dns_port = port_of(dns);
+	uint32_t at = 0;
+
+	if (tcp_port == 0 || dns_port == 0)
+		return 2;
+	if (load(tcp_port, dns_port, true, &at) == 0)
+		return 0;
+	/* Without NFLOG in this kernel the packets are counted alone. */
+	if (errno == ENOENT && load(tcp_port, dns_port, false, &at) == 0)
+		return 0;
+	fprintf(stderr, "%s (message %" PRIu32 " of the batch)\n",
+	    strerror(errno), at);
+	return 1;
+}
+
+static int
+counters(void)
+{
+	uint64_t packets[COUNTER_COUNT];
+
+	if (talk_counters(packets) == -1) {
+		fprintf(stderr, "%s\n", strerror(errno));
+		return 1;
+	}
+	for (enum ruleset_counter c = 0; c < COUNTER_COUNT; c++)
+		printf("%s %" PRIu64 "\n", ruleset_counter_name(c), packets[c]);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	int status = 2;
+
+	if (argc == 4 && strcmp(argv[1], "netns-empty") == 0)
+		status = netns_empty(argv[2], argv[3]);
+	else if (argc == 2 && strcmp(argv[1], "counters") == 0)
+		status = counters();
+	if (status == 2)
+		fprintf(stderr,
+		    "usage: duenna-nft netns-empty TCP-PORT DNS-PORT\n"
+		    "       duenna-nft counters\n");
+	return status;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "ns/fail.h"
+
+/* What a system looks like that refuses, and what its owner can do. */
+static const char *const remedy_ubuntu =
+    "AppArmor forbids user namespaces to programs without a profile "
+    "(kernel.apparmor_restrict_unprivileged_userns=1). Put this profile into "
+    "/etc/apparmor.d/duenna and run 'apparmor_parser -r "
+    "/etc/apparmor.d/duenna' as root:\n"
+    "  abi <abi/4.0>,\n"
+    "  profile duenna /usr/bin/duenna flags=(unconfined) { userns, }";
+static const char *const remedy_debian =
+    "This kernel forbids user namespaces to ordinary users. As root: "
+    "sysctl -w kernel.unprivileged_userns_clone=1";
+static const char *const remedy_zero =
+    "The limit of user namespaces is 0. As root: "
+    "sysctl -w user.max_user_namespaces=10000";
+static const char *const remedy_limit =
+    "A limit of namespaces was met (sysctl user.max_user_namespaces, "
+    "user.max_net_namespaces, or 32 levels of nesting).";
+static const char *const remedy_container =
+    "This is a container whose runtime forbids it. Start it with "
+    "--security-opt seccomp=unconfined --security-opt apparmor=unconfined "
+    "--security-opt systempaths=unconfined (Docker, Podman), or run duenna "
+    "on the host.";
+static const char *const remedy_overlay =
+    "An overlay without root needs Linux 5.11 or later and the module "
+    "'overlay'. As root: modprobe overlay";
+static const char *const remedy_mount =
+    "Linux 5.12 or later is needed for read-only bind mounts.";
+static const char *const remedy_nft =
+    "nf_tables is needed in this kernel. As root: modprobe -a nf_tables "
+    "nft_chain_nat nft_redir nft_ct nft_log nfnetlink_log";
+
+/* The number in a file of /proc/sys, or `missing` where there is none. */
+static long
+number_in(const char *path, long missing)
+{
+	char text[32];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd == -1)
+		return missing;
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return missing;
+	text[n] = '\0';
+	return strtol(text, NULL, 10);
+}
+
+static bool
+is_container(void)
+{
+	return access("/.dockerenv", F_OK) == 0 ||
+	    access("/run/.containerenv", F_OK) == 0 ||
+	    access("/run/host/container-manager", F_OK) == 0;
+}
+
+/* Why user namespaces are refused; NULL: nothing that we know. */
+static const char *
+remedy_user(int number)
+{
+	if (number_in("/proc/sys/user/max_user_namespaces", 1) == 0)
+		return remedy_zero;
+	if (number == ENOSPC || number == EUSERS)
+		return remedy_limit;
+	if (number_in("/proc/sys/kernel/unprivileged_userns_clone", 1) == 0)
+		return remedy_debian;
+	if (number_in("/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+		0) == 1)
+		return remedy_ubuntu;
+	return is_container() ? remedy_container : NULL;
+}
+
+static const char *
+remedy_of(enum fail_what what, int number)
+{
+	bool refused = number == EPERM || number == EACCES;
+	const char *user = NULL;
+
+	if (what == FAIL_USER)
+		return remedy_user(number);
+	/* AppArmor lets the namespace be made and takes its capabilities. */
+	if (refused)
+		user = remedy_user(number);
+	if (user != NULL)
+		return user;
+	switch (what) {
+	case FAIL_NET:
+		return number == ENOSPC ? remedy_limit : NULL;
+	case FAIL_OVERLAY:
+		return remedy_overlay;
+	case FAIL_MOUNT:
+		return number == ENOSYS ? remedy_mount : NULL;
+	case FAIL_NFT:
+		return remedy_nft;
+	case FAIL_PROC:
+	case FAIL_USER:
+		return NULL;
+	}
+	return NULL;
+}
+
+void
+fail_remedy(enum fail_what what, int number, char *text, size_t size)
+{
+	const char *s = remedy_of(what, number);
+
+	snprintf(text, size, "%s", s == NULL ? "" : s);
+}
+
+/* The text so far and, if there is one, `more` behind it. */
+static void
+put(struct fail *fail, const char *separator, const char *more)
+{
+	size_t n = strlen(fail->text);
+
+	if (more != NULL && more[0] != '\0')
+		snprintf(fail->text + n, sizeof(fail->text) - n, "%s%s",
+		    separator, more);
+}
+
+int
+fail_set(struct fail *fail, enum err err, const char *fmt, ...)
+{
+	va_list ap;
+
+	fail->err = err;
+	va_start(ap, fmt);
+	vsnprintf(fail->text, sizeof(fail->text), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int
+fail_errno(struct fail *fail, const char *fmt, ...)
+{
+	int number = errno;
+	va_list ap;
+
+	fail->err = err_from_errno(number);
+	va_start(ap, fmt);
+	vsnprintf(fail->text, sizeof(fail->text), fmt, ap);
+	va_end(ap);
+	put(fail, ": ", strerror(number));
+	errno = number;
+	return -1;
+}
+
+int
+fail_refused(struct fail *fail, enum fail_what what, const char *fmt, ...)
+{
+	int number = errno;
+	va_list ap;
+
+	fail->err = err_from_errno(number);
+	va_start(ap, fmt);
+	vsnprintf(fail->text, sizeof(fail->text), fmt, ap);
+	va_end(ap);
+	put(fail, ": ", strerror(number));
+	put(fail, "\n", remedy_of(what, number));
+	errno = number;
+	return -1;
+}
