@@ -18,9 +18,9 @@
 
 /* All borrowed, until the sandbox has started. */
 struct child {
-	char *const *argv;	 /* NULL at its end; argv[0] is looked for */
+	char *const *argv;	  /* NULL at its end; argv[0] is looked for */
 	char *const *environment; /* "NAME=value", NULL at its end: ns/env.h */
-	const int *keep_fd;	 /* descriptors that stay open: --keep-fd */
+	const int *keep_fd;	  /* descriptors that stay open: --keep-fd */
 	size_t n_keep_fd;
 	const sigset_t *ignored; /* signals that the caller had ignored */
 };

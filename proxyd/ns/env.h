@@ -7,6 +7,7 @@
 #ifndef NS_ENV_H
 #define NS_ENV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/attr.h"

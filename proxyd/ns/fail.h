@@ -7,6 +7,8 @@
 #ifndef NS_FAIL_H
 #define NS_FAIL_H
 
+#include <stddef.h>
+
 #include "base/attr.h"
 #include "base/err.h"
 

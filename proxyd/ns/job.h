@@ -26,9 +26,9 @@ struct job {
 	struct termios modes; /* as they were at the start */
 	struct termios stopped_modes; /* the command's, while it is stopped */
 	bool has_stopped_modes;
-	bool lent;	      /* the terminal was given to the command */
-	bool terminated;      /* one SIGTERM has come */
-	unsigned passed;      /* bit set of signals 1-31 that we passed on */
+	bool lent;	 /* the terminal was given to the command */
+	bool terminated; /* one SIGTERM has come */
+	unsigned passed; /* bit set of signals 1-31 that we passed on */
 };
 
 /* Signals that the monitor hands to job_signal(); 0 at the end. */

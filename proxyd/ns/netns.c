@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,6 +141,7 @@ netns_enter(const struct netns *ns, struct fail *fail)
 	return 0;
 }
 
+/* A child's life: duenna-nft's words, or why there are none, to `channel`. */
 static NORETURN void
 count(const struct netns *ns, int channel)
 {
@@ -147,14 +149,13 @@ count(const struct netns *ns, int channel)
 	char program[] = "duenna-nft", mode[] = "counters";
 	char *argv[] = { program, mode, NULL };
 	char out[256] = "";
+	bool ok = netns_enter(ns, &fail) == 0 &&
+	    setup_nft(ns->nft_path, argv, out, sizeof(out), &fail) == 0;
 
-	if (netns_enter(ns, &fail) == 0 &&
-	    setup_nft(ns->nft_path, argv, out, sizeof(out), &fail) == 0) {
-		write(channel, out, strlen(out));
-		_exit(0);
-	}
-	write(channel, fail.text, strlen(fail.text));
-	_exit(1);
+	if (pass_send(channel, slice_of_str(ok ? out : fail.text), NULL, 0) ==
+	    -1)
+		ok = false;
+	_exit(ok ? 0 : 1);
 }
 
 /* "udp N\nicmp N\nother N" */
@@ -190,7 +191,7 @@ netns_counters(const struct netns *ns, struct netns_counters *out,
 		close(pair[0]);
 		return fail_errno(fail, "cannot start a process");
 	}
-	ssize_t n = read(pair[0], text, sizeof(text) - 1);
+	ssize_t n = recv(pair[0], text, sizeof(text) - 1, 0);
 	close(pair[0]);
 	text[n < 0 ? 0 : n] = '\0';
 	if (reap(pid) != 0)

@@ -54,8 +54,8 @@ enum netns_socket {
 };
 
 struct netns {
-	int user_fd; /* owned; the user namespace */
-	int net_fd;  /* owned; the network namespace */
+	int user_fd;			/* owned; the user namespace */
+	int net_fd;			/* owned; the network namespace */
 	int socket[NETNS_SOCKET_COUNT]; /* owned until taken; -1: taken */
 	struct netns_user user;		/* as configured */
 	const char *nft_path;		/* borrowed, as configured */

@@ -33,10 +33,10 @@ struct view_file {
 
 /* All strings are borrowed and live until the sandbox has started. */
 struct view {
-	const char *home;	  /* the caller's home, shown at this path */
-	const char *home_dir;	  /* the folder that is shown there, ns/home.h */
-	const char *work;	  /* the working directory, shown read-write */
-	const char *host;	  /* the host's name, for /etc/hosts */
+	const char *home;     /* the caller's home, shown at this path */
+	const char *home_dir; /* the folder that is shown there, ns/home.h */
+	const char *work;     /* the working directory, shown read-write */
+	const char *host;     /* the host's name, for /etc/hosts */
 	const struct view_bind *binds; /* from `files:` and `--write` */
 	size_t n_binds;
 	const char *const *pins; /* policy and includes: files, read-only */
