@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
+#include "policy/inside.h"
+#include "policy/method.h"
+#include "policy/policy.h"
+#include "policy/querycond.h"
+
+#define TEXT_SHOWN 200 /* bytes of anything that a peer chose */
+
+/* Text of a peer, cut, without what a terminal or a log would obey. */
+static void
+put_shown(struct buf *out, struct slice s)
+{
+	for (size_t i = 0; i < s.n && i < TEXT_SHOWN; i++) {
+		uint8_t c = s.p[i];
+		buf_put_byte(out, c < 0x20 || c >= 0x7f ? '?' : c);
+	}
+	if (s.n > TEXT_SHOWN)
+		buf_put_str(out, "...");
+}
+
+static void
+put_url(struct buf *out, const struct facts *f)
+{
+	bool v6 = f->host.n != 0 && memchr(f->host.p, ':', f->host.n) != NULL;
+	uint16_t usual = f->scheme == SCHEME_HTTPS ? 443 : 80;
+	struct slice host = f->host.n == 0 && f->has_sni ? f->sni : f->host;
+
+	buf_put_str(out, f->scheme == SCHEME_HTTPS ? "https://" : "http://");
+	buf_put_str(out, v6 ? "[" : "");
+	put_shown(out, host);
+	buf_put_str(out, v6 ? "]" : "");
+	if (f->port != 0 && f->port != usual)
+		buf_putf(out, ":%u", f->port);
+	put_shown(out, f->path);
+}
+
+static void
+put_rule(struct buf *out, const struct program *p, uint32_t rule)
+{
+	struct program_rule r = program_rule(p, rule);
+
+	buf_putf(out, "rule `%.*s` (%.*s:%u)", SLICE_ARG(r.name),
+	    SLICE_ARG(r.file), r.line);
+}
+
+static void
+put_methods(struct buf *out, uint32_t methods)
+{
+	const char *before = "";
+
+	if (methods == METHODS_ANY) {
+		buf_put_str(out, "any method of the table");
+		return;
+	}
+	for (unsigned i = 0; i < METHOD_COUNT; i++) {
+		if ((methods & METHOD_BIT(i)) == 0)
+			continue;
+		buf_putf(out, "%s%s", before, method_name((enum method)i));
+		before = ", ";
+	}
+}
+
+/* What the nearest rule would have wanted. */
+static void
+put_nearest(struct buf *out, const struct program *p, const struct facts *f,
+    const struct verdict *v)
+{
+	struct slice key = { 0 };
+
+	buf_put_str(out, "; nearest: ");
+	put_rule(out, p, v->nearest);
+	if (v->reason == REASON_HTTP_METHOD_DENIED) {
+		buf_put_str(out, " allows ");
+		put_methods(out,
+		    image_word(&p->image, TABLE_RULES, v->nearest,
+			RULE_METHODS));
+	} else if (v->reason == REASON_HTTP_QUERY_DENIED) {
+		(void)querycond_match(&p->image, v->nearest, f->query, &key);
+		buf_put_str(out, " and its condition on the query key `");
+		put_shown(out, key);
+		buf_put_str(out, "`");
+	} else {
+		buf_put_str(out, " allows ");
+		buf_put(out, program_rule(p, v->nearest).text);
+	}
+}
+
+/* The line that would have allowed the name, for those that no rule knows. */
+static void
+put_missing_rule(struct buf *out, const struct facts *f)
+{
+	struct facts whole = *f;
+
+	whole.path = (struct slice){ 0 };
+	buf_put_str(out, "; the missing rule: `- allow: ");
+	put_url(out, &whole);
+	buf_put_str(out, "/**`");
+}
+
+static void
+put_no_rule(struct buf *out, const struct program *p, const struct facts *f,
+    const struct verdict *v)
+{
+	buf_put_str(out, "no rule allows ");
+	if (f->kind == FACTS_REQUEST) {
+		put_shown(out, f->method);
+		buf_put_str(out, " on ");
+	}
+	put_url(out, f);
+	if (v->reason == REASON_HTTP_QUERY_DENIED)
+		buf_put_str(out, " with this query");
+	if (v->reason == REASON_HTTP_UPGRADE && f->upgrade)
+		buf_put_str(out, " with an upgrade");
+	if (v->nearest != VERDICT_NONE)
+		put_nearest(out, p, f, v);
+	else
+		put_missing_rule(out, f);
+}
+
+static bool
+is_no_rule(enum reason reason)
+{
+	static const enum reason list[] = { REASON_DST_PORT,
+		REASON_TLS_SNI_DENIED, REASON_HTTP_HOST_DENIED,
+		REASON_HTTP_UPGRADE, REASON_HTTP_PATH_DENIED,
+		REASON_HTTP_METHOD_DENIED, REASON_HTTP_QUERY_DENIED,
+		REASON_HTTP_BODY_DENIED };
+
+	for (size_t i = 0; i < COUNT_OF(list); i++)
+		if (list[i] == reason)
+			return true;
+	return false;
+}
+
+/* What to do about refusals that no other rule would lift. */
+static const char *
+advice(enum reason reason)
+{
+	static const struct {
+		enum reason reason;
+		const char *text;
+	} rows[] = {
+		{ REASON_CRED_CLIENT_AUTH,
+		    "; send the placeholder or nothing, or let the rule say "
+		    "`foreign_credentials: strip` or `pass`" },
+		{ REASON_CRED_MISPLACED,
+		    "; the placeholder belongs alone in the header of its "
+		    "credential, to a host whose rule has that credential" },
+		{ REASON_HTTP_HEADER,
+		    "; a Range is refused where a token is attached, unless "
+		    "the credential says `ranges: true`" },
+		{ REASON_HTTP_HOST_MISMATCH,
+		    "; make a connection of its own for that name" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (rows[i].reason == reason)
+			return rows[i].text;
+	return "";
+}
+
+void
+policy_explain(const struct program *p, const struct facts *f,
+    const struct verdict *v, struct buf *out)
+{
+	if (v->reason == REASON_DENY_RULE && v->rule != VERDICT_NONE) {
+		put_rule(out, p, v->rule);
+		buf_put_str(out, " denies ");
+		put_url(out, f);
+		return;
+	}
+	if (f->fault == REASON_ALLOW && is_no_rule(v->reason)) {
+		put_no_rule(out, p, f, v);
+		return;
+	}
+	if (v->allow && v->rule != VERDICT_NONE) {
+		put_rule(out, p, v->rule);
+		buf_put_str(out, " allows it");
+		return;
+	}
+	buf_put_str(out, reason_meaning(v->reason));
+	if (f->fault == REASON_ALLOW)
+		buf_put_str(out, advice(v->reason));
+	if (v->rule != VERDICT_NONE) {
+		buf_put_str(out, "; ");
+		put_rule(out, p, v->rule);
+	}
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The form of the flat images: what load/ writes and this room reads.
+ *
+ * An image is a head of 32-bit words, tables of fixed-size records of words,
+ * and a blob of strings.  All words are in network order, so an image has one
+ * digest on every machine.  A string is two words, offset and length, from the
+ * start of the image.  The head has, for each table, the offset of its first
+ * record and the number of records.
+ *
+ * The enums below name the words of each record; an _S word is the first of a
+ * string's two.  Inside policy/ and load/ only.
+ * Pure.
+ */
+#ifndef POLICY_IMAGE_H
+#define POLICY_IMAGE_H
+
+#include "base/slice.h"
+
+#define IMAGE_VERSION 1
+#define IMAGE_NONE UINT32_MAX	 /* no such record */
+#define IMAGE_SIZE_MAX 268435456 /* bytes; 200,000 rules need about 60 MiB */
+#define IMAGE_TABLES_MAX 12
+#define IMAGE_KEY_SIZE 16 /* bytes: the key of the synthetic addresses */
+
+/* The head, for both kinds of image. */
+enum image_head {
+	HEAD_MAGIC, /* "dPRG" or "dOWN" */
+	HEAD_VERSION,
+	HEAD_SIZE,		       /* of the whole image, in bytes */
+	HEAD_KEY,		       /* four words */
+	HEAD_NAME_S = HEAD_KEY + 4,    /* the policy's name */
+	HEAD_TABLES = HEAD_NAME_S + 2, /* offset and count of each */
+	HEAD_WORDS = HEAD_TABLES + 2 * IMAGE_TABLES_MAX
+};
+
+#define IMAGE_PROGRAM 0x64505247
+#define IMAGE_OWNER 0x644f574e
+
+enum program_table {
+	TABLE_NODES,
+	TABLE_HOSTS,
+	TABLE_LISTS, /* of routes: one word a record, the host's in order */
+	TABLE_LITERALS,
+	TABLE_ADDRESSES,
+	TABLE_ROUTES,
+	TABLE_RULES,
+	TABLE_QUERIES,
+	TABLE_GLOBS,
+	TABLE_PREFIXES,
+	TABLE_CREDENTIALS,
+	PROGRAM_TABLES
+};
+
+enum owner_table {
+	OWNED_CREDENTIALS,
+	OWNED_PLACES,
+	OWNED_ONLY,
+	OWNED_PRIVATE,
+	OWNED_UPSTREAMS,
+	OWNED_NAMES,
+	OWNED_RESOLVERS,
+	OWNED_FIXED,
+	OWNED_ROOTS,
+	OWNED_FILES,
+	OWNED_ENVIRONMENT,
+	OWNER_TABLES
+};
+
+/* A label of the host tree, read from the right; record 0 is the root. */
+enum node_word {
+	NODE_LABEL_S,
+	NODE_CHILDREN = NODE_LABEL_S + 2, /* first; they are sorted by label */
+	NODE_N_CHILDREN,
+	NODE_EXACT,  /* host of the name itself, or IMAGE_NONE */
+	NODE_STAR,   /* of `*.` before it */
+	NODE_DOUBLE, /* of `**.` before it */
+	NODE_WORDS
+};
+
+enum host_kind {
+	HOST_EXACT,
+	HOST_STAR,
+	HOST_DOUBLE,
+	HOST_LITERAL,
+	HOST_KINDS
+};
+
+/* A host pattern. */
+enum host_word {
+	HOST_KIND,
+	HOST_TEXT_S,
+	HOST_ADDRESS = HOST_TEXT_S + 2, /* synthetic IPv4; literals: 0 */
+	HOST_LIST, /* first record of its routes in TABLE_LISTS */
+	HOST_N_LIST,
+	HOST_NODE,	     /* where it hangs; literals: IMAGE_NONE */
+	HOST_HAS_CREDENTIAL, /* 1: some rule for it carries one */
+	HOST_WORDS
+};
+
+enum literal_word {
+	LITERAL_FAMILY, /* 4 or 6; sorted by it and by the bytes */
+	LITERAL_BYTES,	/* four words */
+	LITERAL_HOST = LITERAL_BYTES + 4,
+	LITERAL_WORDS
+};
+
+enum address_word {
+	ADDRESS_V4, /* sorted */
+	ADDRESS_HOST,
+	ADDRESS_WORDS
+};
+
+/* One URL pattern of one rule. */
+enum route_word {
+	ROUTE_RULE,
+	ROUTE_HOST,
+	ROUTE_SCHEME,
+	ROUTE_PORT,
+	ROUTE_PATH_S, /* compiled: policy/pathglob.h */
+	ROUTE_TEXT_S = ROUTE_PATH_S + 2,
+	ROUTE_WORDS = ROUTE_TEXT_S + 2
+};
+
+enum rule_flag {
+	RULE_DENY = 1,
+	RULE_ENCODED_SLASH = 2,
+	RULE_HIDDEN = 4,	/* an earlier one matches whatever it does */
+	RULE_QUERY = 8,		/* it has `query:` */
+	RULE_QUERY_OTHERS = 16, /* `others: allow` */
+	RULE_ANY_METHOD = 32,	/* a deny rule without `methods:` */
+	RULE_FLAGS = 63
+};
+
+enum foreign_mode {
+	FOREIGN_REFUSE,
+	FOREIGN_STRIP,
+	FOREIGN_PASS,
+	FOREIGN_MODES
+};
+
+enum rule_word {
+	RULE_NAME_S,
+	RULE_FILE_S = RULE_NAME_S + 2,
+	RULE_LINE = RULE_FILE_S + 2,
+	RULE_FLAG_BITS,
+	RULE_FOREIGN_MODE,
+	RULE_METHODS, /* bits of policy/method.h */
+	RULE_ROUTES,  /* first, and how many: at least one */
+	RULE_N_ROUTES,
+	RULE_QUERIES,
+	RULE_N_QUERIES,
+	RULE_PREFIXES,
+	RULE_N_PREFIXES,
+	RULE_N_CREDENTIALS,
+	RULE_CREDENTIALS, /* VERDICT_CREDENTIALS_MAX words */
+	RULE_WORDS = RULE_CREDENTIALS + 4
+};
+
+enum query_kind {
+	QUERY_GLOBS,
+	QUERY_ANY,
+	QUERY_ABSENT,
+	QUERY_KINDS
+};
+
+enum query_word {
+	QUERY_KEY_S, /* decoded */
+	QUERY_KIND = QUERY_KEY_S + 2,
+	QUERY_GLOB, /* first, and how many */
+	QUERY_N_GLOBS,
+	QUERY_WORDS
+};
+
+enum glob_word {
+	GLOB_TEXT_S, /* compiled: policy/querycond.h */
+	GLOB_WORDS = GLOB_TEXT_S + 2
+};
+
+enum prefix_word {
+	PREFIX_BITS,
+	PREFIX_FAMILY,
+	PREFIX_BYTES, /* four words */
+	PREFIX_WORDS = PREFIX_BYTES + 4
+};
+
+enum credential_flag {
+	CREDENTIAL_RESPONSE_FILTER = 1,
+	CREDENTIAL_RANGES = 2,
+	CREDENTIAL_ECHO_MASK = 4,
+	CREDENTIAL_FLAGS = 7
+};
+
+enum credential_word {
+	CREDENTIAL_NAME_S,
+	CREDENTIAL_HEADER_S = CREDENTIAL_NAME_S + 2,
+	CREDENTIAL_PREFIX_S = CREDENTIAL_HEADER_S + 2,
+	CREDENTIAL_KIND = CREDENTIAL_PREFIX_S + 2,
+	CREDENTIAL_FLAG_BITS,
+	CREDENTIAL_WORDS,
+	/* in the owner's image a record goes on: */
+	CREDENTIAL_FROM = CREDENTIAL_WORDS,
+	CREDENTIAL_SOURCE_S,
+	CREDENTIAL_PLACES = CREDENTIAL_SOURCE_S + 2,
+	CREDENTIAL_N_PLACES,
+	CREDENTIAL_ONLY,
+	CREDENTIAL_N_ONLY,
+	OWNED_CREDENTIAL_WORDS
+};
+
+enum place_word {
+	PLACE_ENV_S,
+	PLACE_LIKE_S = PLACE_ENV_S + 2,
+	PLACE_WORDS = PLACE_LIKE_S + 2
+};
+
+/* A URL pattern of `only:`. */
+enum only_word {
+	ONLY_HOST_KIND,
+	ONLY_HOST_S, /* what stands behind the wildcard; literals: their text */
+	ONLY_SCHEME = ONLY_HOST_S + 2,
+	ONLY_PORT,
+	ONLY_PATH_S,
+	ONLY_TEXT_S = ONLY_PATH_S + 2,
+	ONLY_FILE_S = ONLY_TEXT_S + 2,
+	ONLY_LINE = ONLY_FILE_S + 2,
+	ONLY_WORDS
+};
+
+enum upstream_word {
+	UPSTREAM_NAMES,
+	UPSTREAM_N_NAMES,
+	UPSTREAM_RESOLVERS,
+	UPSTREAM_N_RESOLVERS,
+	UPSTREAM_FIXED,
+	UPSTREAM_N_FIXED,
+	UPSTREAM_ONLY_ROOTS,
+	UPSTREAM_WORDS
+};
+
+enum name_word {
+	NAME_KIND,   /* enum host_kind */
+	NAME_TEXT_S, /* what stands behind the wildcard */
+	NAME_WORDS = NAME_TEXT_S + 2
+};
+
+enum resolver_word {
+	RESOLVER_FAMILY,
+	RESOLVER_BYTES,
+	RESOLVER_PORT = RESOLVER_BYTES + 4, /* fixed addresses: 0 */
+	RESOLVER_WORDS
+};
+
+enum root_word {
+	ROOT_DER_S,
+	ROOT_ITEM = ROOT_DER_S + 2, /* upstream item, or IMAGE_NONE */
+	ROOT_WORDS
+};
+
+enum file_word {
+	FILE_PATH_S,
+	FILE_WRITE = FILE_PATH_S + 2,
+	FILE_WORDS
+};
+
+enum variable_word {
+	VARIABLE_NAME_S,
+	VARIABLE_WORDS = VARIABLE_NAME_S + 2
+};
+
+static inline uint32_t
+image_read(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
+	    (uint32_t)p[2] << 8 | p[3];
+}
+
+/* An image whose offsets were checked, and its tables. */
+struct image {
+	struct slice bytes; /* borrowed from whoever mapped it */
+	struct image_table {
+		const uint8_t *first;
+		uint32_t n;	/* records */
+		uint32_t words; /* of a record */
+	} tables[IMAGE_TABLES_MAX];
+};
+
+/* Word `word` of record `i` of `table`. */
+static inline uint32_t
+image_word(const struct image *m, unsigned table, uint32_t i, unsigned word)
+{
+	const struct image_table *t = &m->tables[table];
+
+	return image_read(t->first + ((size_t)i * t->words + word) * 4);
+}
+
+/* The string whose first word is `word`. */
+static inline struct slice
+image_string(const struct image *m, unsigned table, uint32_t i, unsigned word)
+{
+	const struct image_table *t = &m->tables[table];
+	const uint8_t *p = t->first + ((size_t)i * t->words + word) * 4;
+
+	return slice_of(m->bytes.p + image_read(p), image_read(p + 4));
+}
+
+static inline uint32_t
+image_count(const struct image *m, unsigned table)
+{
+	return m->tables[table].n;
+}
+
+/*
+ * What a room says of its image: words of a record of each table, and the
+ * strings, references and ranges in it, for image_check().
+ */
+enum image_check_kind {
+	CHECK_STRING, /* word and the next: a string inside the image */
+	CHECK_INDEX,  /* word < records of table `what` */
+	CHECK_INDEX_OR_NONE,
+	CHECK_RANGE, /* word and the next: first and count in table `what` */
+	CHECK_BELOW, /* word < what */
+};
+
+struct image_check {
+	uint8_t table, word;
+	enum image_check_kind kind;
+	uint32_t what;
+};
+
+struct image_form {
+	uint32_t magic;
+	unsigned n_tables;
+	const uint32_t *words; /* of a record, a row a table */
+	const struct image_check *checks;
+	size_t n_checks;
+};
+
+/*
+ * Check the head, every table and every row of `form` against hostile bytes,
+ * and set `m`.  False if anything does not fit.
+ */
+bool image_open(struct slice bytes, const struct image_form *form,
+    struct image *m);
+
+/* The address in words `word`.. of a record: family word, four of bytes. */
+struct ip;
+bool image_ip(const struct image *m, unsigned table, uint32_t i, unsigned word,
+    struct ip *ip);
+
+#endif

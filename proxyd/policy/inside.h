@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What program.h and owner.h keep closed.  Inside policy/ only. */
+#ifndef POLICY_INSIDE_H
+#define POLICY_INSIDE_H
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "policy/image.h"
+#include "policy/program.h"
+
+struct program {
+	struct image image;
+	void
+	    *map; /* owned mapping of image.bytes.n bytes; NULL: the caller's */
+};
+
+struct owner {
+	struct image image;
+	void *map;
+};
+
+/*
+ * Map a sealed memfd, read-only.  NULL, with ERR_INTEGRITY if it is not sealed
+ * or of no possible size, else ERR_SYSTEM.
+ */
+MUST_USE void *inside_map(int fd, size_t *size, enum err *err);
+
+/* A record that begins with the words of enum credential_word. */
+struct program_credential inside_credential(const struct image *m,
+    unsigned table, uint32_t i);
+
+/* Does prefix `i` of `table` hold `ip`? */
+bool inside_prefix_has(const struct image *m, unsigned table, uint32_t i,
+    const struct ip *ip);
+
+#endif

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A decision goes through stages; each may refuse.
+ *
+ *	connection   the address belongs to a pattern of this program, and the
+ *	             name that the client says (SNI, else Host) is of it, on a
+ *	             port and with a scheme that some rule could allow
+ *	one name     the Host of the request is that name
+ *	placeholders none in a wrong place, none of somebody else
+ *	rules        from the top; the first that matches
+ *	attach       what the rule that allows asks of the client's own
+ *	             credentials
+ */
+#include <assert.h>
+
+#include "base/ascii.h"
+#include "base/limits.h"
+#include "policy/inside.h"
+#include "policy/policy.h"
+#include "policy/walk.h"
+
+struct ask {
+	const struct image *m;
+	const struct facts *f;
+	struct verdict v;
+	struct slice name;	   /* what the client says; empty: nothing */
+	struct host_matches found; /* the patterns of that name */
+};
+
+/* What the first rule says that could decide about host, port and scheme. */
+static enum progress
+first_word(struct ask *a, const struct host_matches *found, uint32_t *denies)
+{
+	enum progress best = PROGRESS_NONE;
+	struct walk w;
+
+	*denies = VERDICT_NONE;
+	walk_init(&w, a->m, found);
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
+		bool is_deny = walk_is_deny(a->m, r);
+		if (is_deny && !walk_is_total(a->m, r))
+			continue;
+		enum progress come = walk_connect(a->m, r, a->f);
+		uint32_t rule = image_word(a->m, TABLE_ROUTES, r, ROUTE_RULE);
+		if (is_deny && come == PROGRESS_SCHEME) {
+			*denies = rule;
+			return PROGRESS_SCHEME;
+		}
+		if (is_deny || come <= best)
+			continue;
+		best = come;
+		a->v.nearest = rule;
+		if (come == PROGRESS_SCHEME)
+			return come;
+	}
+	return best;
+}
+
+/* The reason for a rule's having come no further than that. */
+static enum reason
+reason_of(const struct ask *a, enum progress best)
+{
+	const struct facts *f = a->f;
+
+	switch (best) {
+	case PROGRESS_NONE:
+		return f->has_sni ? REASON_TLS_SNI_DENIED :
+				    REASON_HTTP_HOST_DENIED;
+	case PROGRESS_HOST:
+		return REASON_DST_PORT;
+	case PROGRESS_PORT:
+		/* A port speaks what its rules say and nothing else. */
+		if (f->kind != FACTS_CONNECT)
+			return REASON_HTTP_UPGRADE;
+		return f->scheme == SCHEME_HTTP ? REASON_TLS_NOT_TLS :
+						  REASON_HTTP_MALFORMED;
+	case PROGRESS_SCHEME:
+		return REASON_HTTP_PATH_DENIED;
+	case PROGRESS_PATH:
+		return REASON_HTTP_METHOD_DENIED;
+	case PROGRESS_METHOD:
+		return REASON_HTTP_QUERY_DENIED;
+	case PROGRESS_ALL:
+		break;
+	}
+	return REASON_INTERNAL;
+}
+
+/* The pattern whose address a name has, or IMAGE_NONE. */
+static uint32_t
+own_pattern(const struct host_matches *found)
+{
+	for (uint32_t i = 0; i < found->n; i++)
+		if (!found->at[i].deny_only)
+			return found->at[i].host;
+	return IMAGE_NONE;
+}
+
+/* Host, port and scheme against the patterns in `found`. */
+static enum reason
+judge_patterns(struct ask *a, const struct host_matches *found)
+{
+	uint32_t denies;
+
+	enum progress come = first_word(a, found, &denies);
+	if (denies != VERDICT_NONE) {
+		a->v.rule = denies;
+		return REASON_DENY_RULE;
+	}
+	return come == PROGRESS_SCHEME ? REASON_ALLOW : reason_of(a, come);
+}
+
+/*
+ * Nothing is known but where the client went, or the name it says is of another
+ * pattern: the port is judged by the pattern of the address.
+ */
+static enum reason
+judge_address(struct ask *a, uint32_t pattern)
+{
+	struct host_matches covering;
+
+	hostset_covering(a->m, pattern, &covering);
+	enum reason reason = judge_patterns(a, &covering);
+	if (a->name.n == 0 || reason == REASON_DST_PORT)
+		return reason;
+	a->v.rule = a->v.nearest = VERDICT_NONE;
+	return REASON_ALLOW;
+}
+
+static enum reason
+no_name(struct ask *a, uint32_t pattern)
+{
+	if (a->f->scheme == SCHEME_HTTPS)
+		return REASON_TLS_NO_SNI;
+	/* Plain HTTP before its head; at the refusal address no rule can fit. */
+	return pattern == IMAGE_NONE ? REASON_HTTP_HOST_DENIED : REASON_ALLOW;
+}
+
+/* The name that the client says; over TLS to a literal, the literal. */
+static struct slice
+said_name(const struct ask *a, uint32_t pattern)
+{
+	const struct facts *f = a->f;
+
+	if (f->has_sni)
+		return f->sni;
+	if (f->scheme == SCHEME_HTTP || f->dst.family == 0)
+		return f->host;
+	if (pattern != IMAGE_NONE &&
+	    image_word(a->m, TABLE_HOSTS, pattern, HOST_KIND) == HOST_LITERAL)
+		return image_string(a->m, TABLE_HOSTS, pattern, HOST_TEXT_S);
+	return (struct slice){ 0 };
+}
+
+/* The pattern of where the client went; false: nobody gave that address out. */
+static bool
+find_pattern(const struct program *p, const struct ip *dst, uint32_t *pattern)
+{
+	struct ip refusal = program_refusal_address(p);
+
+	*pattern = IMAGE_NONE;
+	if (dst->family == 0 || ip_eq(dst, &refusal))
+		return true;
+	*pattern = hostset_by_address(&p->image, dst);
+	if (*pattern == IMAGE_NONE)
+		*pattern = hostset_literal(&p->image, dst);
+	return *pattern != IMAGE_NONE;
+}
+
+static enum reason
+judge_connection(struct ask *a, const struct program *p)
+{
+	bool known = a->f->dst.family != 0;
+	enum reason reason;
+	uint32_t pattern;
+
+	if (!find_pattern(p, &a->f->dst, &pattern))
+		return REASON_DST_UNMAPPED_IP;
+	a->name = said_name(a, pattern);
+	hostset_match(a->m, a->name, &a->found);
+	bool same = !known || own_pattern(&a->found) == pattern;
+	if (a->name.n == 0)
+		same = false;
+	if (!same && pattern != IMAGE_NONE) {
+		reason = judge_address(a, pattern);
+		if (reason != REASON_ALLOW)
+			return reason;
+	}
+	if (a->name.n == 0)
+		return no_name(a, pattern);
+
+	reason = judge_patterns(a, &a->found);
+	if (reason == REASON_TLS_SNI_DENIED ||
+	    reason == REASON_HTTP_HOST_DENIED || reason == REASON_DENY_RULE)
+		return reason;
+	if (!same)
+		return a->f->has_sni ? REASON_TLS_DST_MISMATCH :
+				       REASON_HTTP_HOST_MISMATCH;
+	return reason;
+}
+
+/* Could anything be allowed on some port of this name? */
+static bool
+could_allow(struct ask *a)
+{
+	struct facts f = { .kind = FACTS_CONNECT };
+	const struct facts *asked = a->f;
+	struct walk w;
+	bool could = false;
+
+	walk_init(&w, a->m, &a->found);
+	a->f = &f;
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE && !could;
+	     r = walk_next(&w)) {
+		uint32_t denies;
+		if (walk_is_deny(a->m, r))
+			continue;
+		f.port =
+		    (uint16_t)image_word(a->m, TABLE_ROUTES, r, ROUTE_PORT);
+		f.scheme = image_word(a->m, TABLE_ROUTES, r, ROUTE_SCHEME) ==
+			SCHEME_HTTPS ?
+		    SCHEME_HTTPS :
+		    SCHEME_HTTP;
+		could = first_word(a, &a->found, &denies) == PROGRESS_SCHEME &&
+		    denies == VERDICT_NONE;
+	}
+	a->f = asked;
+	a->v.nearest = VERDICT_NONE;
+	return could;
+}
+
+static enum reason
+judge_name(struct ask *a)
+{
+	const uint16_t type_a = 1, type_aaaa = 28; /* RFC 1035, 3596 */
+
+	hostset_match(a->m, a->f->host, &a->found);
+	if (!could_allow(a))
+		return REASON_DNS_DENIED;
+	return a->f->qtype == type_a || a->f->qtype == type_aaaa ?
+	    REASON_ALLOW :
+	    REASON_DNS_QTYPE;
+}
+
+static enum reason
+judge_dial(struct ask *a)
+{
+	uint32_t rule = a->f->rule;
+	enum progress best = PROGRESS_NONE;
+	struct walk w;
+
+	if (rule >= image_count(a->m, TABLE_RULES))
+		return REASON_INTERNAL;
+	a->v.rule = rule;
+	hostset_match(a->m, a->f->host, &a->found);
+	walk_init(&w, a->m, &a->found);
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
+		if (image_word(a->m, TABLE_ROUTES, r, ROUTE_RULE) != rule)
+			continue;
+		if (walk_is_deny(a->m, r))
+			return REASON_DENY_RULE;
+		enum progress come = walk_connect(a->m, r, a->f);
+		best = come > best ? come : best;
+	}
+	/* A dial without a port is of no rule. */
+	if (a->f->port == 0)
+		return REASON_DST_PORT;
+	return best == PROGRESS_SCHEME ? REASON_ALLOW : reason_of(a, best);
+}
+
+/* Which slots of the client our own credentials take. */
+static uint32_t
+slots_taken(const struct ask *a)
+{
+	static const struct {
+		const char *header;
+		enum foreign_slot slot;
+	} slots[] = {
+		{ "authorization", FOREIGN_AUTHORIZATION },
+		{ "proxy-authorization", FOREIGN_PROXY_AUTHORIZATION },
+		{ "x-api-key", FOREIGN_X_API_KEY },
+		{ "api-key", FOREIGN_API_KEY },
+		{ "x-goog-api-key", FOREIGN_X_GOOG_API_KEY },
+		{ "x-auth-token", FOREIGN_X_AUTH_TOKEN },
+		{ "private-token", FOREIGN_PRIVATE_TOKEN },
+		{ "job-token", FOREIGN_JOB_TOKEN },
+		{ "ocp-apim-subscription-key",
+		    FOREIGN_OCP_APIM_SUBSCRIPTION_KEY },
+	};
+	uint32_t taken = 0;
+
+	for (uint32_t c = 0; c < a->v.n_credentials; c++) {
+		struct slice header = image_string(a->m, TABLE_CREDENTIALS,
+		    a->v.credentials[c], CREDENTIAL_HEADER_S);
+		for (size_t i = 0; i < COUNT_OF(slots); i++)
+			if (ascii_eq_fold(header,
+				slice_of_str(slots[i].header)))
+				taken |= 1U << slots[i].slot;
+	}
+	return taken;
+}
+
+/* The rule's credentials into the verdict, and what each asks for. */
+static void
+put_credentials(struct ask *a, bool *no_range)
+{
+	uint32_t rule = a->v.rule;
+	uint32_t n = image_word(a->m, TABLE_RULES, rule, RULE_N_CREDENTIALS);
+
+	*no_range = false;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t c =
+		    image_word(a->m, TABLE_RULES, rule, RULE_CREDENTIALS + i);
+		uint32_t flags = image_word(a->m, TABLE_CREDENTIALS, c,
+		    CREDENTIAL_FLAG_BITS);
+		a->v.credentials[a->v.n_credentials++] = c;
+		if ((flags & CREDENTIAL_RESPONSE_FILTER) == 0)
+			continue;
+		a->v.search_answer = true;
+		/* Piece by piece a token is read past any search. */
+		if ((flags & CREDENTIAL_RANGES) == 0)
+			*no_range = true;
+	}
+	a->v.strip_cookies = n != 0;
+}
+
+static bool
+placeholder_fits(const struct ask *a)
+{
+	if (a->f->placeholder != PLACEHOLDER_IN_SLOT)
+		return true;
+	for (uint32_t i = 0; i < a->v.n_credentials; i++)
+		if (a->v.credentials[i] == a->f->placeholder_of)
+			return true;
+	return false;
+}
+
+/* Some rule for this name carries a credential: signed URLs are refused. */
+static bool
+is_credential_host(const struct ask *a)
+{
+	for (uint32_t i = 0; i < a->found.n; i++)
+		if (!a->found.at[i].deny_only &&
+		    image_word(a->m, TABLE_HOSTS, a->found.at[i].host,
+			HOST_HAS_CREDENTIAL) != 0)
+			return true;
+	return false;
+}
+
+static enum reason
+judge_attach(struct ask *a)
+{
+	const struct facts *f = a->f;
+	uint32_t mode =
+	    image_word(a->m, TABLE_RULES, a->v.rule, RULE_FOREIGN_MODE);
+	bool no_range;
+
+	put_credentials(a, &no_range);
+	if (a->v.n_credentials != 0 && f->scheme != SCHEME_HTTPS)
+		return REASON_CRED_PLAINTEXT;
+	if (!placeholder_fits(a))
+		return REASON_CRED_MISPLACED;
+	if (f->foreign != 0 && mode == FOREIGN_REFUSE)
+		return REASON_CRED_CLIENT_AUTH;
+	if (f->signed_url && is_credential_host(a))
+		return REASON_CRED_CLIENT_AUTH;
+	if (f->range && no_range)
+		return REASON_HTTP_HEADER;
+	/* Where ours goes nothing else may stay, whatever the rule says. */
+	a->v.strip =
+	    mode == FOREIGN_STRIP ? f->foreign : f->foreign & slots_taken(a);
+	return REASON_ALLOW;
+}
+
+static enum reason
+judge_rules(struct ask *a)
+{
+	uint8_t folded[LIMIT_PATH_SIZE];
+	enum progress best = PROGRESS_NONE;
+	struct walk_request request;
+	struct walk w;
+
+	walk_prepare(&request, a->f, folded);
+	walk_init(&w, a->m, &a->found);
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
+		enum progress come = walk_request(a->m, r, &request);
+		uint32_t rule = image_word(a->m, TABLE_ROUTES, r, ROUTE_RULE);
+		uint32_t flags =
+		    image_word(a->m, TABLE_RULES, rule, RULE_FLAG_BITS);
+		if (come == PROGRESS_ALL) {
+			a->v.rule = rule;
+			a->v.nearest = VERDICT_NONE;
+			return (flags & RULE_DENY) != 0 ? REASON_DENY_RULE :
+							  judge_attach(a);
+		}
+		if (come > best && (flags & (RULE_DENY | RULE_HIDDEN)) == 0) {
+			best = come;
+			a->v.nearest = rule;
+		}
+	}
+	return reason_of(a, best);
+}
+
+static enum reason
+judge_request(struct ask *a, const struct program *p)
+{
+	enum reason reason = judge_connection(a, p);
+
+	if (reason != REASON_ALLOW)
+		return reason;
+	if (!slice_eq(a->name, a->f->host))
+		return REASON_HTTP_HOST_MISMATCH;
+	if (a->f->placeholder == PLACEHOLDER_MISPLACED)
+		return REASON_CRED_MISPLACED;
+	if (a->f->placeholder == PLACEHOLDER_FOREIGN)
+		return REASON_CRED_FOREIGN;
+	return judge_rules(a);
+}
+
+static enum reason
+judge(struct ask *a, const struct program *p)
+{
+	switch (a->f->kind) {
+	case FACTS_NAME:
+		return judge_name(a);
+	case FACTS_CONNECT:
+		return judge_connection(a, p);
+	case FACTS_REQUEST:
+		return judge_request(a, p);
+	case FACTS_DIAL:
+		return judge_dial(a);
+	}
+	return REASON_INTERNAL;
+}
+
+struct verdict
+policy_decide(const struct program *p, const struct facts *f)
+{
+	struct ask a = { .m = &p->image, .f = f };
+
+	a.v.rule = a.v.nearest = VERDICT_NONE;
+	a.v.reason = f->fault != REASON_ALLOW ? f->fault : judge(&a, p);
+	a.v.allow = a.v.reason == REASON_ALLOW;
+	if (!a.v.allow) {
+		/* Nothing of a credential leaves with a refusal. */
+		a.v.n_credentials = 0;
+		a.v.strip = 0;
+		a.v.strip_cookies = a.v.search_answer = false;
+		memset(a.v.credentials, 0, sizeof(a.v.credentials));
+	} else if (f->kind != FACTS_REQUEST) {
+		a.v.nearest = VERDICT_NONE;
+	}
+	return a.v;
+}

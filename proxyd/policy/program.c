@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "policy/hostset.h"
+#include "policy/inside.h"
+#include "policy/program.h"
+
+/*
+ * 198.18.0.0/24 of the benchmarking block is not given to patterns: .1 is the
+ * answerer, .2 is what all refused names get.
+ */
+#define REFUSAL_ADDRESS ip_v4(198, 18, 0, 2)
+
+static const uint32_t words[PROGRAM_TABLES] = {
+	[TABLE_NODES] = NODE_WORDS,
+	[TABLE_HOSTS] = HOST_WORDS,
+	[TABLE_LISTS] = 1,
+	[TABLE_LITERALS] = LITERAL_WORDS,
+	[TABLE_ADDRESSES] = ADDRESS_WORDS,
+	[TABLE_ROUTES] = ROUTE_WORDS,
+	[TABLE_RULES] = RULE_WORDS,
+	[TABLE_QUERIES] = QUERY_WORDS,
+	[TABLE_GLOBS] = GLOB_WORDS,
+	[TABLE_PREFIXES] = PREFIX_WORDS,
+	[TABLE_CREDENTIALS] = CREDENTIAL_WORDS,
+};
+
+/* clang-format off */
+static const struct image_check checks[] = {
+	{ TABLE_NODES, NODE_LABEL_S, CHECK_STRING, 0 },
+	{ TABLE_NODES, NODE_CHILDREN, CHECK_RANGE, TABLE_NODES },
+	{ TABLE_NODES, NODE_EXACT, CHECK_INDEX_OR_NONE, TABLE_HOSTS },
+	{ TABLE_NODES, NODE_STAR, CHECK_INDEX_OR_NONE, TABLE_HOSTS },
+	{ TABLE_NODES, NODE_DOUBLE, CHECK_INDEX_OR_NONE, TABLE_HOSTS },
+	{ TABLE_HOSTS, HOST_KIND, CHECK_BELOW, HOST_KINDS },
+	{ TABLE_HOSTS, HOST_TEXT_S, CHECK_STRING, 0 },
+	{ TABLE_HOSTS, HOST_LIST, CHECK_RANGE, TABLE_LISTS },
+	{ TABLE_HOSTS, HOST_HAS_CREDENTIAL, CHECK_BELOW, 2 },
+	{ TABLE_LISTS, 0, CHECK_INDEX, TABLE_ROUTES },
+	{ TABLE_LITERALS, LITERAL_FAMILY, CHECK_BELOW, 7 },
+	{ TABLE_LITERALS, LITERAL_HOST, CHECK_INDEX, TABLE_HOSTS },
+	{ TABLE_ADDRESSES, ADDRESS_HOST, CHECK_INDEX, TABLE_HOSTS },
+	{ TABLE_ROUTES, ROUTE_RULE, CHECK_INDEX, TABLE_RULES },
+	{ TABLE_ROUTES, ROUTE_HOST, CHECK_INDEX, TABLE_HOSTS },
+	{ TABLE_ROUTES, ROUTE_SCHEME, CHECK_BELOW, SCHEME_HTTPS + 1 },
+	{ TABLE_ROUTES, ROUTE_PORT, CHECK_BELOW, 65536 },
+	{ TABLE_ROUTES, ROUTE_PATH_S, CHECK_STRING, 0 },
+	{ TABLE_ROUTES, ROUTE_TEXT_S, CHECK_STRING, 0 },
+	{ TABLE_RULES, RULE_NAME_S, CHECK_STRING, 0 },
+	{ TABLE_RULES, RULE_FILE_S, CHECK_STRING, 0 },
+	{ TABLE_RULES, RULE_FLAG_BITS, CHECK_BELOW, RULE_FLAGS + 1 },
+	{ TABLE_RULES, RULE_FOREIGN_MODE, CHECK_BELOW, FOREIGN_MODES },
+	{ TABLE_RULES, RULE_ROUTES, CHECK_RANGE, TABLE_ROUTES },
+	{ TABLE_RULES, RULE_QUERIES, CHECK_RANGE, TABLE_QUERIES },
+	{ TABLE_RULES, RULE_PREFIXES, CHECK_RANGE, TABLE_PREFIXES },
+	{ TABLE_RULES, RULE_N_CREDENTIALS, CHECK_BELOW,
+	    VERDICT_CREDENTIALS_MAX + 1 },
+	{ TABLE_QUERIES, QUERY_KEY_S, CHECK_STRING, 0 },
+	{ TABLE_QUERIES, QUERY_KIND, CHECK_BELOW, QUERY_KINDS },
+	{ TABLE_QUERIES, QUERY_GLOB, CHECK_RANGE, TABLE_GLOBS },
+	{ TABLE_GLOBS, GLOB_TEXT_S, CHECK_STRING, 0 },
+	{ TABLE_PREFIXES, PREFIX_FAMILY, CHECK_BELOW, 7 },
+	{ TABLE_PREFIXES, PREFIX_BITS, CHECK_BELOW, 129 },
+	{ TABLE_CREDENTIALS, CREDENTIAL_NAME_S, CHECK_STRING, 0 },
+	{ TABLE_CREDENTIALS, CREDENTIAL_HEADER_S, CHECK_STRING, 0 },
+	{ TABLE_CREDENTIALS, CREDENTIAL_PREFIX_S, CHECK_STRING, 0 },
+	{ TABLE_CREDENTIALS, CREDENTIAL_KIND, CHECK_BELOW,
+	    CREDENTIAL_HEADER + 1 },
+	{ TABLE_CREDENTIALS, CREDENTIAL_FLAG_BITS, CHECK_BELOW,
+	    CREDENTIAL_FLAGS + 1 },
+};
+/* clang-format on */
+
+static const struct image_form form = { IMAGE_PROGRAM, PROGRAM_TABLES, words,
+	checks, COUNT_OF(checks) };
+
+/* What the rows above cannot say. */
+static bool
+is_whole(const struct image *m)
+{
+	if (image_count(m, TABLE_NODES) == 0 ||
+	    image_count(m, TABLE_RULES) > LIMIT_POLICY_RULES)
+		return false;
+	for (uint32_t i = 0; i < image_count(m, TABLE_RULES); i++) {
+		if (image_word(m, TABLE_RULES, i, RULE_N_ROUTES) == 0)
+			return false;
+		uint32_t n = image_word(m, TABLE_RULES, i, RULE_N_CREDENTIALS);
+		for (uint32_t c = 0; c < n; c++)
+			if (image_word(m, TABLE_RULES, i,
+				RULE_CREDENTIALS + c) >=
+			    image_count(m, TABLE_CREDENTIALS))
+				return false;
+	}
+	return true;
+}
+
+void *
+inside_map(int fd, size_t *size, enum err *err)
+{
+	const int want = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
+	struct stat st;
+
+	/* Unsealed, the sender could change it behind our checks. */
+	int seals = fcntl(fd, F_GET_SEALS);
+	if (seals < 0 || (seals & want) != want || fstat(fd, &st) != 0 ||
+	    st.st_size <= 0 || st.st_size > IMAGE_SIZE_MAX) {
+		*err = ERR_INTEGRITY;
+		return NULL;
+	}
+	*size = (size_t)st.st_size;
+	void *p = mmap(NULL, *size, PROT_READ, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED) {
+		log_error("cannot map an image: errno=%d", errno);
+		*err = ERR_SYSTEM;
+		return NULL;
+	}
+	return p;
+}
+
+struct program *
+program_open(struct slice image, enum err *err)
+{
+	struct program *p = calloc(1, sizeof(*p));
+
+	if (p == NULL) {
+		*err = ERR_MEMORY;
+		return NULL;
+	}
+	if (!image_open(image, &form, &p->image) || !is_whole(&p->image)) {
+		free(p);
+		*err = ERR_INTEGRITY;
+		return NULL;
+	}
+	return p;
+}
+
+struct program *
+program_map(int fd, enum err *err)
+{
+	size_t size;
+	void *map = inside_map(fd, &size, err);
+
+	if (map == NULL)
+		return NULL;
+	struct program *p = program_open(slice_of(map, size), err);
+	if (p == NULL) {
+		munmap(map, size);
+		return NULL;
+	}
+	p->map = map;
+	return p;
+}
+
+void
+program_free(struct program *p)
+{
+	if (p == NULL)
+		return;
+	if (p->map != NULL)
+		munmap(p->map, p->image.bytes.n);
+	free(p);
+}
+
+struct slice
+program_image(const struct program *p)
+{
+	return p->image.bytes;
+}
+
+struct slice
+program_policy_name(const struct program *p)
+{
+	const uint8_t *head = p->image.bytes.p + HEAD_NAME_S * 4;
+
+	return slice_of(p->image.bytes.p + image_read(head),
+	    image_read(head + 4));
+}
+
+uint32_t
+program_n_rules(const struct program *p)
+{
+	return image_count(&p->image, TABLE_RULES);
+}
+
+struct program_rule
+program_rule(const struct program *p, uint32_t rule)
+{
+	const struct image *m = &p->image;
+	uint32_t first = image_word(m, TABLE_RULES, rule, RULE_ROUTES);
+	uint32_t n = image_word(m, TABLE_RULES, rule, RULE_N_ROUTES);
+	struct program_rule r = {
+		.name = image_string(m, TABLE_RULES, rule, RULE_NAME_S),
+		.text = image_string(m, TABLE_ROUTES, first, ROUTE_TEXT_S),
+		.file = image_string(m, TABLE_RULES, rule, RULE_FILE_S),
+		.line = image_word(m, TABLE_RULES, rule, RULE_LINE),
+		.deny = (image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS) &
+			    RULE_DENY) != 0,
+		.n_credentials =
+		    image_word(m, TABLE_RULES, rule, RULE_N_CREDENTIALS),
+	};
+
+	for (uint32_t i = first; i < first + n; i++) {
+		uint32_t host = image_word(m, TABLE_ROUTES, i, ROUTE_HOST);
+		uint32_t kind = image_word(m, TABLE_HOSTS, host, HOST_KIND);
+		if (kind == HOST_STAR || kind == HOST_DOUBLE)
+			r.wildcard = true;
+	}
+	for (uint32_t i = 0; i < r.n_credentials; i++)
+		r.credentials[i] =
+		    image_word(m, TABLE_RULES, rule, RULE_CREDENTIALS + i);
+	return r;
+}
+
+uint32_t
+program_n_credentials(const struct program *p)
+{
+	return image_count(&p->image, TABLE_CREDENTIALS);
+}
+
+struct program_credential
+program_credential(const struct program *p, uint32_t credential)
+{
+	return inside_credential(&p->image, TABLE_CREDENTIALS, credential);
+}
+
+struct program_credential
+inside_credential(const struct image *m, unsigned table, uint32_t i)
+{
+	uint32_t flags = image_word(m, table, i, CREDENTIAL_FLAG_BITS);
+
+	return (struct program_credential){
+		.name = image_string(m, table, i, CREDENTIAL_NAME_S),
+		.kind = image_word(m, table, i, CREDENTIAL_KIND) ==
+			CREDENTIAL_HEADER ?
+		    CREDENTIAL_HEADER :
+		    CREDENTIAL_TOKEN,
+		.header = image_string(m, table, i, CREDENTIAL_HEADER_S),
+		.prefix = image_string(m, table, i, CREDENTIAL_PREFIX_S),
+		.response_filter = (flags & CREDENTIAL_RESPONSE_FILTER) != 0,
+		.ranges = (flags & CREDENTIAL_RANGES) != 0,
+		.echo_mask = (flags & CREDENTIAL_ECHO_MASK) != 0,
+	};
+}
+
+bool
+program_address(const struct program *p, struct slice host, struct ip *ip)
+{
+	struct host_matches found;
+
+	hostset_match(&p->image, host, &found);
+	for (uint32_t i = 0; i < found.n; i++) {
+		if (found.at[i].deny_only)
+			continue;
+		uint32_t v4 = image_word(&p->image, TABLE_HOSTS,
+		    found.at[i].host, HOST_ADDRESS);
+		*ip = ip_v4((uint8_t)(v4 >> 24), (uint8_t)(v4 >> 16),
+		    (uint8_t)(v4 >> 8), (uint8_t)v4);
+		return v4 != 0;
+	}
+	return false;
+}
+
+struct ip
+program_refusal_address(const struct program *p)
+{
+	(void)p; /* the same in every program */
+	return REFUSAL_ADDRESS;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/walk.h"
+#include "base/limits.h"
+#include "policy/method.h"
+#include "policy/pathglob.h"
+#include "policy/querycond.h"
+#include "wire/urlpath.h"
+
+void
+walk_init(struct walk *w, const struct image *m,
+    const struct host_matches *found)
+{
+	w->m = m;
+	w->n = 0;
+	for (uint32_t i = 0; i < found->n; i++) {
+		uint32_t host = found->at[i].host;
+		uint32_t at = image_word(m, TABLE_HOSTS, host, HOST_LIST);
+		uint32_t n = image_word(m, TABLE_HOSTS, host, HOST_N_LIST);
+		w->lists[w->n].at = at;
+		w->lists[w->n].end = at + n;
+		w->lists[w->n].deny_only = found->at[i].deny_only;
+		w->n++;
+	}
+}
+
+bool
+walk_is_deny(const struct image *m, uint32_t route)
+{
+	uint32_t rule = image_word(m, TABLE_ROUTES, route, ROUTE_RULE);
+
+	return (image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS) & RULE_DENY) !=
+	    0;
+}
+
+/* Routes are numbered in the order of the file: the lowest is the next. */
+static uint32_t
+take_lowest(struct walk *w, bool *deny_only)
+{
+	uint32_t best = IMAGE_NONE, from = 0;
+
+	for (uint32_t i = 0; i < w->n; i++) {
+		if (w->lists[i].at == w->lists[i].end)
+			continue;
+		uint32_t route =
+		    image_word(w->m, TABLE_LISTS, w->lists[i].at, 0);
+		if (best == IMAGE_NONE || route < best) {
+			best = route;
+			from = i;
+		}
+	}
+	if (best != IMAGE_NONE) {
+		w->lists[from].at++;
+		*deny_only = w->lists[from].deny_only;
+	}
+	return best;
+}
+
+uint32_t
+walk_next(struct walk *w)
+{
+	for (;;) {
+		bool deny_only = false;
+		uint32_t route = take_lowest(w, &deny_only);
+		if (route == IMAGE_NONE || !deny_only ||
+		    walk_is_deny(w->m, route))
+			return route;
+	}
+}
+
+bool
+walk_is_total(const struct image *m, uint32_t route)
+{
+	const uint32_t want = RULE_DENY | RULE_ANY_METHOD;
+	uint32_t rule = image_word(m, TABLE_ROUTES, route, ROUTE_RULE);
+	uint32_t flags = image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS);
+
+	return (flags & (want | RULE_QUERY)) == want &&
+	    slice_eq(image_string(m, TABLE_ROUTES, route, ROUTE_PATH_S),
+		SLICE("/\x02"));
+}
+
+enum progress
+walk_connect(const struct image *m, uint32_t route, const struct facts *f)
+{
+	if (f->port != 0 &&
+	    image_word(m, TABLE_ROUTES, route, ROUTE_PORT) != f->port)
+		return PROGRESS_HOST;
+	if (image_word(m, TABLE_ROUTES, route, ROUTE_SCHEME) !=
+	    (uint32_t)f->scheme)
+		return PROGRESS_PORT;
+	return PROGRESS_SCHEME;
+}
+
+enum progress
+walk_request(const struct image *m, uint32_t route,
+    const struct walk_request *r)
+{
+	enum progress come = walk_connect(m, route, r->facts);
+	uint32_t rule = image_word(m, TABLE_ROUTES, route, ROUTE_RULE);
+	uint32_t flags = image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS);
+	bool deny = (flags & RULE_DENY) != 0;
+	struct slice key;
+
+	if (come != PROGRESS_SCHEME)
+		return come;
+	if (r->facts->upgrade && !deny)
+		return PROGRESS_PORT;
+	if (!deny && r->encoded_slash &&
+	    ((flags & RULE_ENCODED_SLASH) == 0 || r->encoded_dots))
+		return PROGRESS_SCHEME;
+	if (!pathglob_match(image_string(m, TABLE_ROUTES, route, ROUTE_PATH_S),
+		r->path))
+		return PROGRESS_SCHEME;
+	if ((flags & RULE_ANY_METHOD) == 0 &&
+	    (image_word(m, TABLE_RULES, rule, RULE_METHODS) & r->method) == 0)
+		return PROGRESS_PATH;
+	if (!querycond_match(m, rule, r->facts->query, &key))
+		return PROGRESS_METHOD;
+	return PROGRESS_ALL;
+}
+
+static bool
+has_encoded_slash(struct slice path)
+{
+	const uint8_t *p = path.p;
+	const uint8_t *end = path.p + path.n;
+
+	while (p != NULL && p < end) {
+		p = memchr(p, '%', (size_t)(end - p));
+		if (p == NULL || end - p < 3)
+			return false;
+		if (p[1] == '2' && p[2] == 'F')
+			return true;
+		p++;
+	}
+	return false;
+}
+
+void
+walk_prepare(struct walk_request *r, const struct facts *f, uint8_t *folded)
+{
+	struct urlpath path = { 0 };
+	struct parse_fail fail;
+
+	*r = (struct walk_request){ .facts = f,
+		.method = method_bit(f->method) };
+	if (f->path.n > LIMIT_PATH_SIZE)
+		return; /* longer than any canonical path: matches nothing */
+	r->encoded_slash = has_encoded_slash(f->path);
+	if (r->encoded_slash)
+		r->encoded_dots = urlpath_canon(f->path, LIMIT_PATH_SIZE,
+				      folded, &path, &fail) != PARSE_DONE ||
+		    path.has_encoded_dots;
+	r->path = pathglob_fold(f->path, folded);
+}

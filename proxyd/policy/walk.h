@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules that could speak about a name, in the order of the file, and how
+ * far each gets.  Inside policy/ only.
+ * Pure.
+ */
+#ifndef POLICY_WALK_H
+#define POLICY_WALK_H
+
+#include "policy/facts.h"
+#include "policy/hostset.h"
+
+/* How far a rule came: what it stumbled over is the next one. */
+enum progress {
+	PROGRESS_NONE, /* no rule for the host */
+	PROGRESS_HOST,
+	PROGRESS_PORT,
+	PROGRESS_SCHEME,
+	PROGRESS_PATH,
+	PROGRESS_METHOD,
+	PROGRESS_ALL,
+};
+
+/* The routes of several patterns, merged. */
+struct walk {
+	const struct image *m;
+	uint32_t n;
+	struct {
+		uint32_t at, end; /* in TABLE_LISTS */
+		bool deny_only;
+	} lists[HOSTSET_MATCHES_MAX];
+};
+
+void walk_init(struct walk *w, const struct image *m,
+    const struct host_matches *found);
+
+/* The next route, or IMAGE_NONE.  Those that cannot count are left out. */
+uint32_t walk_next(struct walk *w);
+
+bool walk_is_deny(const struct image *m, uint32_t route);
+
+/* A deny rule for the whole of a host, port and scheme. */
+bool walk_is_total(const struct image *m, uint32_t route);
+
+struct walk_request {
+	const struct facts *facts;
+	struct slice path;  /* folded */
+	bool encoded_slash; /* %2F stands in the path */
+	bool encoded_dots;  /* dots beside it: no allow rule matches */
+	uint32_t method;    /* its bit, 0 for one that no rule can name */
+};
+
+/* How far a route comes with port and scheme alone; PROGRESS_SCHEME: with both. */
+enum progress walk_connect(const struct image *m, uint32_t route,
+    const struct facts *f);
+
+/* How far it comes with the whole request. */
+enum progress walk_request(const struct image *m, uint32_t route,
+    const struct walk_request *r);
+
+/* `path` of the facts, made ready; `folded` has room for LIMIT_PATH_SIZE. */
+void walk_prepare(struct walk_request *r, const struct facts *f,
+    uint8_t *folded);
+
+#endif
