@@ -29,25 +29,26 @@ struct field_list {
 
 /* What a name is to us: bits of field_class(). */
 enum field_bit {
-	FIELD_HOP = 1 << 0,	      /* of one connection: never passed on */
-	FIELD_PROXY = 1 << 1,	      /* Proxy-*: for a proxy, so for us */
-	FIELD_FORWARDED = 1 << 2,     /* renames host, path, scheme or client */
-	FIELD_OVERRIDE = 1 << 3,      /* changes the method */
-	FIELD_ALT_SVC = 1 << 4,	      /* leads round us */
-	FIELD_FRAMING = 1 << 5,	      /* says where a body ends */
-	FIELD_HOST = 1 << 6,	      /* says whom */
-	FIELD_SINGLE = 1 << 7,	      /* may stand once in a request */
-	FIELD_SINGLE_ANSWER = 1 << 8, /* may stand once in a response */
+	FIELD_IS_HOP = 1 << 0,	     /* of one connection: never passed on */
+	FIELD_IS_PROXY = 1 << 1,     /* Proxy-*: for a proxy, so for us */
+	FIELD_IS_FORWARDED = 1 << 2, /* renames host, path, scheme or client */
+	FIELD_IS_OVERRIDE = 1 << 3,  /* changes the method */
+	FIELD_IS_ALT_SVC = 1 << 4,   /* leads round us */
+	FIELD_IS_FRAMING = 1 << 5,   /* says where a body ends */
+	FIELD_IS_HOST = 1 << 6,	     /* says whom */
+	FIELD_IS_SINGLE = 1 << 7,    /* may stand once in a request */
+	FIELD_IS_SINGLE_ANSWER = 1 << 8, /* may stand once in a response */
 };
 
 /* Of a request these are gone when it is written anew. */
 #define FIELD_NOT_UPSTREAM                                            \
-	(FIELD_HOP | FIELD_PROXY | FIELD_FORWARDED | FIELD_OVERRIDE | \
-	    FIELD_ALT_SVC | FIELD_FRAMING | FIELD_HOST)
+	(FIELD_IS_HOP | FIELD_IS_PROXY | FIELD_IS_FORWARDED |         \
+	    FIELD_IS_OVERRIDE | FIELD_IS_ALT_SVC | FIELD_IS_FRAMING | \
+	    FIELD_IS_HOST)
 
 /* Of a response these are. */
 #define FIELD_NOT_TO_CLIENT \
-	(FIELD_HOP | FIELD_PROXY | FIELD_ALT_SVC | FIELD_FRAMING)
+	(FIELD_IS_HOP | FIELD_IS_PROXY | FIELD_IS_ALT_SVC | FIELD_IS_FRAMING)
 
 /*
  * The bits of a name, 0 for an ordinary one.  Case does not matter, and `_` is

@@ -113,10 +113,11 @@ check_fields(struct slice in, const struct field_list *list, unsigned single,
 		struct slice name = list->at[i].name;
 		unsigned bits = field_class(name);
 		size_t at = offset(in, name);
-		enum reason reason = bits & FIELD_FRAMING ?
+		enum reason reason = bits & FIELD_IS_FRAMING ?
 		    REASON_HTTP_FRAMING :
 		    REASON_HTTP_MALFORMED;
-		if (bits & FIELD_FRAMING && memchr(name.p, '_', name.n) != NULL)
+		if (bits & FIELD_IS_FRAMING &&
+		    memchr(name.p, '_', name.n) != NULL)
 			return bad(fail, reason, "name like a framing field",
 			    at);
 		if (!(bits & single))
@@ -309,7 +310,8 @@ read_request(struct slice in, struct h1_request *req, struct parse_fail *fail)
 {
 	struct framing framing;
 
-	if (check_fields(in, &req->fields, FIELD_SINGLE, fail) != PARSE_DONE ||
+	if (check_fields(in, &req->fields, FIELD_IS_SINGLE, fail) !=
+		PARSE_DONE ||
 	    read_framing(in, &req->fields, req->is_http10, &framing, fail) !=
 		PARSE_DONE ||
 	    check_connection(in, &req->fields, fail) != PARSE_DONE ||
@@ -406,7 +408,7 @@ read_response(struct slice in, struct slice method, struct h1_response *res,
 	bool head = slice_eq(method, SLICE("HEAD"));
 	bool empty = res->status < 200 || res->status == 204;
 
-	if (check_fields(in, &res->fields, FIELD_SINGLE_ANSWER, fail) !=
+	if (check_fields(in, &res->fields, FIELD_IS_SINGLE_ANSWER, fail) !=
 		PARSE_DONE ||
 	    read_framing(in, &res->fields, res->is_http10, &framing, fail) !=
 		PARSE_DONE ||

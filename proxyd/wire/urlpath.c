@@ -119,8 +119,6 @@ decode(struct slice in, uint8_t *out, struct urlpath *path,
 			return bad(fail, fault, i);
 		if (!utf8_take(&utf8, c))
 			return bad(fail, "escapes are not UTF-8", i);
-		if (escaped && c == '/')
-			path->has_encoded_slash = true;
 		if (escaped && !is_unreserved(c))
 			n += put_escape(out + n, c);
 		else
@@ -148,28 +146,10 @@ is_dot_segment(struct slice s)
 	    slice_has_prefix(rest, SLICE("%3B"));
 }
 
-/* The parts of a segment between encoded slashes: is one of them dots? */
-static bool
-has_dot_part(struct slice segment)
-{
-	while (segment.n != 0) {
-		size_t n = 0;
-		while (n < segment.n &&
-		    !slice_has_prefix(slice_from(segment, n), SLICE("%2F")))
-			n++;
-		if (is_dot_segment(slice_first(segment, n)))
-			return true;
-		segment = slice_from(segment, n + 3);
-	}
-	return false;
-}
-
 /* Second pass, over the canonical text; offsets in `fail` are of that text. */
 static enum parse
-check_segments(struct urlpath *path, struct parse_fail *fail)
+check_segments(struct slice t, struct parse_fail *fail)
 {
-	struct slice t = path->text;
-
 	for (size_t from = 1; from <= t.n;) {
 		size_t to = from;
 		while (to < t.n && t.p[to] != '/')
@@ -180,8 +160,6 @@ check_segments(struct urlpath *path, struct parse_fail *fail)
 			return bad(fail, "empty segment", from);
 		if (is_dot_segment(segment))
 			return bad(fail, "dot segment", from);
-		if (path->has_encoded_slash && has_dot_part(segment))
-			path->has_encoded_dots = true;
 		from = to + 1;
 	}
 	return PARSE_DONE;
@@ -201,10 +179,46 @@ urlpath_canon(struct slice in, size_t max, uint8_t *out, struct urlpath *path,
 	if (in.n == 0 || in.p[0] != '/')
 		return bad(fail, "path does not begin with a slash", 0);
 	if (decode(in, out, &p, fail) != PARSE_DONE ||
-	    check_segments(&p, fail) != PARSE_DONE)
+	    check_segments(p.text, fail) != PARSE_DONE)
 		return PARSE_BAD;
+	p.has_encoded_slash = urlpath_has_encoded_slash(p.text);
+	p.has_encoded_dots = urlpath_has_encoded_dots(p.text);
 	*path = p;
 	return PARSE_DONE;
+}
+
+static bool
+is_encoded_slash(struct slice t, size_t at)
+{
+	return slice_has_prefix(slice_from(t, at), SLICE("%2F"));
+}
+
+bool
+urlpath_has_encoded_slash(struct slice canonical)
+{
+	for (size_t i = 0; i < canonical.n; i++)
+		if (is_encoded_slash(canonical, i))
+			return true;
+	return false;
+}
+
+/* Both kinds of slash end a part here, as for an origin that decodes first. */
+bool
+urlpath_has_encoded_dots(struct slice canonical)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < canonical.n; i++) {
+		bool escaped = is_encoded_slash(canonical, i);
+		if (!escaped && canonical.p[i] != '/')
+			continue;
+		struct slice part = { canonical.p + from, i - from };
+		if (is_dot_segment(part))
+			return true;
+		i += escaped ? 2 : 0;
+		from = i + 1;
+	}
+	return is_dot_segment(slice_from(canonical, from));
 }
 
 int

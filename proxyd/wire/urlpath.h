@@ -42,6 +42,10 @@ struct urlpath {
 MUST_USE enum parse urlpath_canon(struct slice in, size_t max, uint8_t *out,
     struct urlpath *path, struct parse_fail *fail);
 
+/* The same two flags, from a canonical path alone. */
+bool urlpath_has_encoded_slash(struct slice canonical);
+bool urlpath_has_encoded_dots(struct slice canonical);
+
 #define URLPATH_ENCODED_SLASH 0x100 /* what urlpath_take_char gives for %2F */
 
 /*
