@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One request and its response: the points where policy looks.
+ *
+ *  phase   waits for                                    limit   then
+ *  HEAD    the request's fields, whole                  head    JUDGE GONE
+ *  JUDGE   the verdict, and that it is recorded         refuse  REACH REFUSE GONE
+ *  REACH   an upstream connection: pooled, or a dial    dial    ATTACH REFUSE GONE
+ *  ATTACH  the credential, released by the keeper       refuse  SEND REFUSE GONE
+ *  SEND    request to upstream; its answer may begin    idle    ANSWER REACH REFUSE GONE
+ *  ANSWER  the response's fields and body               idle    DONE GONE
+ *  REFUSE  our own answer to leave                      refuse  DONE GONE
+ *  DONE    nothing (HTTP/1.1: the next HEAD)            -       -
+ *  GONE    nothing: reset or lost; `end` says how       -       -
+ *
+ * SEND goes back to REACH once: a pooled connection was stale, nothing of the
+ * answer came, and the request may be repeated (RFC 9110 9.2.2).
+ *
+ * The exchange knows no policy: its owner answers its questions by the
+ * functions below, at once or later, and calls exchange_run() whenever anything
+ * happened (news of a stream, an answer, its timer).
+ */
+#ifndef HTTP_EXCHANGE_H
+#define HTTP_EXCHANGE_H
+
+#include "http/h1.h"
+#include "http/refuse.h"
+#include "net/timer.h"
+#include "wire/h1_write.h"
+
+enum exchange_phase {
+	EXCHANGE_HEAD,
+	EXCHANGE_JUDGE,
+	EXCHANGE_REACH,
+	EXCHANGE_ATTACH,
+	EXCHANGE_SEND,
+	EXCHANGE_ANSWER,
+	EXCHANGE_REFUSE,
+	EXCHANGE_DONE,
+	EXCHANGE_GONE,
+	EXCHANGE_PHASE_COUNT
+};
+
+struct exchange;
+
+/* What an exchange asks of its owner; `arg` is given to each. */
+struct exchange_ops {
+	/*
+	 * The head was read (x->req), or can never be (x->is_bad, x->fail).
+	 * Answer by exchange_allow() or exchange_refuse().
+	 */
+	void (*judge)(struct exchange *x, void *arg);
+	/*
+	 * An upstream connection is wanted, a new one if x->want_fresh.
+	 * Answer by exchange_reached() or exchange_refuse().
+	 */
+	void (*reach)(struct exchange *x, void *arg);
+	/* What is to be attached?  exchange_attached(), exchange_refuse(). */
+	void (*attach)(struct exchange *x, void *arg);
+	/* The head with the credentials was put: wipe them. */
+	void (*sent)(struct exchange *x, void *arg);
+	/*
+	 * The response's head came (x->res), 1xx too: change its fields, add
+	 * stages to x->down.  False: refuse it; x->refusal is filled in.
+	 */
+	bool (*answered)(struct exchange *x, void *arg);
+	/* Everything ended well: the connection may be used again. */
+	void (*keep)(struct exchange *x, struct stream *upstream, void *arg);
+	/* Once, in DONE or GONE: forget pending questions, write the record. */
+	void (*ended)(struct exchange *x, void *arg);
+	void (*on_limit)(void *arg); /* the timer: call exchange_run() */
+};
+
+struct exchange {
+	const struct exchange_ops *ops;
+	void *arg;		   /* borrowed */
+	struct stream *client;	   /* borrowed; lives longer */
+	struct stream *upstream;   /* owned; NULL: none */
+	struct timer limit;	   /* of the present phase */
+	enum exchange_phase phase; /* written by exchange_enter() alone */
+	uint64_t number;	   /* on its connection, from 1 */
+	const char *flow;	   /* borrowed: id for our own answers */
+
+	struct buf head; /* owned; req points into it */
+	struct h1_request req;
+	struct parse_fail fail;	 /* what went wrong; reason ALLOW: nothing */
+	bool is_bad;		 /* the head could not be read */
+	const struct host *host; /* set by judge; the name that is sent */
+	uint16_t port;		 /* set by judge; 0: not written into Host */
+	struct slice path;	 /* set by judge; canonical, owner's memory */
+	struct refusal refusal;	 /* owned */
+
+	struct buf answer_head; /* owned; res points into it */
+	struct h1_response res;
+	const struct field *credentials; /* owner's; NULL once sent */
+	size_t n_credentials;
+	struct h1_way up, down; /* owned; the bodies */
+
+	uint64_t bytes_up, bytes_down; /* put towards each side */
+	uint64_t started_ms, moved;    /* by clock_ms(); bytes at last look */
+	unsigned status;	       /* given to the client; 0: none */
+	unsigned n_informational;
+	bool asked;	   /* the phase's question was put */
+	bool answer_yes;   /* ... and answered so */
+	bool refused;	   /* exchange_refuse() was called */
+	bool expired;	   /* the limit of this phase passed */
+	bool is_pooled;	   /* upstream came from the pool */
+	bool want_fresh;   /* it must not come from there */
+	bool head_sent;	   /* bytes went to this upstream connection */
+	bool skip_cookies; /* set by judge: Set-Cookie is left out */
+	bool close;	   /* no other exchange on the client's connection */
+	uint64_t drained;  /* bytes dropped behind a refusal */
+	bool begun;	   /* the first byte of a head was seen */
+	bool answering;	   /* bytes of an answer were put to the client */
+};
+
+/* `flow` and `client` live longer.  0 or -1 with ERR_MEMORY. */
+MUST_USE int exchange_init(struct exchange *x, struct loop *l,
+    struct stream *client, const struct exchange_ops *ops, void *arg,
+    enum err *err);
+/* Ends it if it goes on (GONE); calls `ended` if that did not happen. */
+void exchange_release(struct exchange *x);
+
+/* Do what can be done now; returns the phase. */
+enum exchange_phase exchange_run(struct exchange *x);
+
+/* True in DONE if another request may come on the client's connection. */
+bool exchange_may_continue(const struct exchange *x);
+
+/* --- answers of the owner; exchange_run() must follow ------------------- */
+
+void exchange_allow(struct exchange *x);
+/* `s` is the exchange's now, ready; pooled: it has been used before. */
+void exchange_reached(struct exchange *x, struct stream *s, bool pooled);
+/* The fields, written last into the head, live until `sent` or `ended`. */
+void exchange_attached(struct exchange *x, const struct field *credentials,
+    size_t n);
+/*
+ * Refuse with x->refusal; x->fail is what the record says.  In any phase before
+ * an answer has begun; afterwards the answer is cut.
+ */
+void exchange_refuse(struct exchange *x, enum reason reason,
+    const char *detail);
+
+const char *exchange_phase_name(enum exchange_phase p);
+bool exchange_may_follow(enum exchange_phase from, enum exchange_phase to);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/exchange_step.h"
+#include "base/clock.h"
+
+/* --- HEAD to ATTACH ------------------------------------------------------ */
+
+static enum exchange_step
+bad_head(struct exchange *x, enum reason reason, const char *detail,
+    unsigned status)
+{
+	x->is_bad = true;
+	x->close = true;
+	x->fail.reason = reason;
+	x->fail.detail = detail;
+	x->refusal.status = status;
+	return exchange_enter(x, EXCHANGE_JUDGE);
+}
+
+enum exchange_step
+exchange_step_head(struct exchange *x)
+{
+	struct stream *client = x->client;
+	struct parse_fail fail;
+
+	if (stream_peek(client).n != 0 && !x->begun) {
+		x->begun = true;
+		x->started_ms = clock_ms();
+		timer_set(&x->limit, LIMIT_HEAD_MS);
+	}
+	if (!x->begun) {
+		if (stream_is_broken(client) || stream_is_eof(client) ||
+		    x->expired)
+			return exchange_lose(x, REASON_ALLOW, "");
+		return EXCHANGE_WAIT;
+	}
+	switch (h1_read_request(client, &x->req, &x->head, &fail)) {
+	case PARSE_DONE:
+		h1_way_set(&x->up, x->req.body, x->req.body, x->req.length);
+		if (!x->req.keep_alive)
+			x->close = true;
+		return exchange_enter(x, EXCHANGE_JUDGE);
+	case PARSE_BAD:
+		return bad_head(x, fail.reason, fail.detail,
+		    h1_fail_status(&fail));
+	case PARSE_MORE:
+		break;
+	}
+	if (x->expired)
+		return bad_head(x, REASON_LIMIT_TIME, "request head too slow",
+		    408);
+	if (client->ended || stream_is_broken(client))
+		return exchange_lose(x, REASON_CLIENT_ABORT,
+		    "ended inside a head");
+	return EXCHANGE_WAIT;
+}
+
+/*
+ * Put the phase's question once and see whether it was answered.  A client
+ * that is gone needs no answer; one that only ended its side does.
+ */
+static enum exchange_step
+ask(struct exchange *x, void (*question)(struct exchange *, void *),
+    enum exchange_phase next)
+{
+	if (stream_is_broken(x->client))
+		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+	if (!x->asked) {
+		x->asked = true;
+		question(x, x->arg);
+	}
+	if (x->refused)
+		return exchange_fail(x, x->refusal.reason, x->fail.detail);
+	if (x->answer_yes)
+		return exchange_enter(x, next);
+	return EXCHANGE_WAIT;
+}
+
+enum exchange_step
+exchange_step_judge(struct exchange *x)
+{
+	if (x->expired)
+		return exchange_fail(x, REASON_AUDIT_FULL,
+		    "the record could not be written in time");
+	return ask(x, x->ops->judge, EXCHANGE_REACH);
+}
+
+enum exchange_step
+exchange_step_reach(struct exchange *x)
+{
+	if (x->expired) {
+		x->refusal.status = 504;
+		return exchange_fail(x, REASON_UP_CONNECT,
+		    "no connection in time");
+	}
+	return ask(x, x->ops->reach, EXCHANGE_ATTACH);
+}
+
+enum exchange_step
+exchange_step_attach(struct exchange *x)
+{
+	if (x->expired)
+		return exchange_fail(x, REASON_CRED_UNAVAILABLE,
+		    "no credential in time");
+	return ask(x, x->ops->attach, EXCHANGE_SEND);
+}
+
+/* --- SEND ---------------------------------------------------------------- */
+
+/* The head, written anew from what was understood; credentials last. */
+static bool
+send_head(struct exchange *x)
+{
+	struct h1_new_request r = h1_new_request(&x->req, x->path, x->host);
+	size_t secret = 0;
+	struct buf room;
+	bool ok = false;
+
+	for (size_t i = 0; i < x->n_credentials; i++)
+		secret +=
+		    x->credentials[i].name.n + 4 + x->credentials[i].value.n;
+	buf_init(&room, H1_WRITE_MAX(secret));
+	r.port = x->port;
+	r.credentials = x->credentials;
+	r.n_credentials = x->n_credentials;
+	uint8_t *p = buf_room(&room, room.max);
+	if (p != NULL) {
+		struct wr w = wr_of(p, room.max);
+		h1_put_request(&w, &r);
+		ok = !w.bad &&
+		    (secret != 0 ? stream_put_secret : stream_put)(x->upstream,
+			wr_slice(&w));
+		x->bytes_up += w.n - secret;
+	}
+	buf_wipe(&room);
+	x->credentials = NULL;
+	x->n_credentials = 0;
+	x->head_sent = true;
+	x->ops->sent(x, x->arg);
+	return ok;
+}
+
+/* RFC 9110 9.2.2: idempotent, and no byte of a body that would be gone. */
+static bool
+may_repeat(const struct exchange *x)
+{
+	static const char *const methods[] = { "GET", "HEAD", "OPTIONS", "PUT",
+		"DELETE", "PROPFIND", "REPORT" };
+
+	if (!x->is_pooled || x->want_fresh || x->answer_head.n != 0 ||
+	    stream_peek(x->upstream).n != 0 || x->up.n != 0 ||
+	    !(x->req.body == H1_BODY_NONE ||
+		(x->req.body == H1_BODY_LENGTH && x->req.length == 0)))
+		return false;
+	for (size_t i = 0; i < COUNT_OF(methods); i++)
+		if (slice_eq_str(x->req.method, methods[i]))
+			return true;
+	return false;
+}
+
+static enum exchange_step
+upstream_lost(struct exchange *x, const char *detail)
+{
+	if (x->phase == EXCHANGE_SEND && may_repeat(x)) {
+		x->want_fresh = true;
+		exchange_drop_upstream(x, false);
+		return exchange_enter(x, EXCHANGE_REACH);
+	}
+	return exchange_fail(x, REASON_UP_RESPONSE, detail);
+}
+
+/* Carry the request's body on.  False: the exchange cannot go on; *step says. */
+static bool
+carry_up(struct exchange *x, enum exchange_step *step)
+{
+	struct parse_fail fail = { REASON_ALLOW, "", 0 };
+	uint64_t before = x->up.n;
+
+	if (x->up.done)
+		return true;
+	/* The origin takes no more; what it answers still counts. */
+	if (stream_is_broken(x->upstream)) {
+		x->close = true;
+		return true;
+	}
+	switch (h1_way_move(&x->up, x->client, x->upstream, &fail)) {
+	case PARSE_DONE:
+		break;
+	case PARSE_MORE:
+		break;
+	case PARSE_BAD:
+		*step = fail.reason == REASON_CLIENT_ABORT ?
+		    exchange_lose(x, fail.reason, fail.detail) :
+		    exchange_fail(x, fail.reason, fail.detail);
+		return false;
+	}
+	x->bytes_up += x->up.n - before;
+	return true;
+}
+
+/* Every byte of either side sets the idle limit anew. */
+static void
+note_progress(struct exchange *x)
+{
+	uint64_t moved = x->client->n_in + x->client->n_out +
+	    x->upstream->n_in + x->upstream->n_out;
+
+	if (moved == x->moved)
+		return;
+	x->moved = moved;
+	timer_set(&x->limit, LIMIT_IDLE_MS);
+}
+
+/* Write the answer's head (or a 1xx) to the client. */
+static bool
+relay_head(struct exchange *x)
+{
+	struct h1_new_response r = h1_new_response(&x->res, &x->req);
+	struct buf room;
+	bool ok = false;
+
+	r.skip_cookies = x->skip_cookies;
+	/* An answer before the request has ended: what follows is not parsed
+	 * as another request (SM-26). */
+	if (x->res.status >= 200 && (!x->up.done || x->close)) {
+		x->close = true;
+		r.close = true;
+	}
+	if (r.close)
+		x->close = true;
+	buf_init(&room, H1_WRITE_MAX(0));
+	uint8_t *p = buf_room(&room, room.max);
+	if (p != NULL) {
+		struct wr w = wr_of(p, room.max);
+		h1_put_response(&w, &r);
+		ok = !w.bad && stream_put(x->client, wr_slice(&w));
+		x->bytes_down += w.n;
+	}
+	buf_release(&room);
+	x->answering = true;
+	if (x->res.status >= 200) {
+		x->status = x->res.status;
+		h1_way_set(&x->down, x->res.body, r.body, x->res.length);
+	}
+	return ok;
+}
+
+static enum exchange_step
+informational(struct exchange *x)
+{
+	if (x->res.status == 101)
+		return exchange_fail(x, REASON_UP_RESPONSE,
+		    "switches protocols unasked");
+	if (++x->n_informational > LIMIT_INFORMATIONAL)
+		return exchange_fail(x, REASON_UP_RESPONSE, "too many 1xx");
+	/* HTTP/1.0 does not know them (RFC 9110 15.2). */
+	if (!x->req.is_http10) {
+		bool answering = x->answering;
+		if (!x->ops->answered(x, x->arg))
+			return exchange_fail(x, x->refusal.reason,
+			    x->fail.detail);
+		if (!relay_head(x))
+			return exchange_lose(x, REASON_CLIENT_ABORT,
+			    "client is gone");
+		/* Behind a 1xx a refusal is still a whole answer. */
+		x->answering = answering;
+	}
+	x->res = (struct h1_response){ 0 };
+	return EXCHANGE_AGAIN;
+}
+
+/* A head of the upstream's, if there is one by now. */
+static enum exchange_step
+read_answer(struct exchange *x)
+{
+	struct parse_fail fail;
+
+	switch (h1_read_response(x->upstream, x->req.method, &x->res,
+	    &x->answer_head, &fail)) {
+	case PARSE_BAD:
+		return exchange_fail(x, fail.reason, fail.detail);
+	case PARSE_MORE:
+		if (stream_is_broken(x->upstream) || x->upstream->ended)
+			return upstream_lost(x,
+			    stream_is_broken(x->upstream) ?
+				"connection lost before an answer" :
+				"connection ended before an answer");
+		return EXCHANGE_WAIT;
+	case PARSE_DONE:
+		break;
+	}
+	if (x->res.status < 200)
+		return informational(x);
+	if (!x->ops->answered(x, x->arg))
+		return exchange_fail(x, x->refusal.reason, x->fail.detail);
+	if (!relay_head(x))
+		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+	return exchange_enter(x, EXCHANGE_ANSWER);
+}
+
+enum exchange_step
+exchange_step_send(struct exchange *x)
+{
+	enum exchange_step step = EXCHANGE_WAIT;
+
+	if (stream_is_broken(x->client))
+		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+	if (!x->head_sent && !send_head(x) && !stream_is_broken(x->upstream))
+		return exchange_fail(x, REASON_INTERNAL, "head does not fit");
+	if (x->refused)
+		return exchange_fail(x, x->refusal.reason, x->fail.detail);
+	if (x->expired)
+		return exchange_fail(x, REASON_LIMIT_TIME,
+		    "no byte of an answer in time");
+	note_progress(x);
+	if (!carry_up(x, &step))
+		return step;
+	return read_answer(x);
+}
+
+/* --- ANSWER -------------------------------------------------------------- */
+
+/* Both messages are whole, or the answer is and the request never will be. */
+static enum exchange_step
+answer_is_done(struct exchange *x)
+{
+	if (x->down.out == H1_BODY_UNTIL_CLOSE)
+		x->close = true;
+	if (!x->up.done) {
+		x->close = true;
+	} else if (x->res.keep_alive && stream_is_idle(x->upstream)) {
+		struct stream *s = x->upstream;
+		x->upstream = NULL;
+		x->ops->keep(x, s, x->arg);
+	}
+	return exchange_enter(x, EXCHANGE_DONE);
+}
+
+enum exchange_step
+exchange_step_answer(struct exchange *x)
+{
+	enum exchange_step step = EXCHANGE_WAIT;
+	struct parse_fail fail = { REASON_ALLOW, "", 0 };
+	uint64_t before = x->down.n;
+
+	if (stream_is_broken(x->client))
+		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+	if (x->refused)
+		return exchange_lose(x, x->refusal.reason, x->fail.detail);
+	if (x->expired)
+		return exchange_lose(x, REASON_LIMIT_TIME,
+		    "no byte of either side in time");
+	note_progress(x);
+	if (!carry_up(x, &step))
+		return step;
+	enum parse p = h1_way_move(&x->down, x->upstream, x->client, &fail);
+	x->bytes_down += x->down.n - before;
+	if (p == PARSE_BAD)
+		return exchange_lose(x, fail.reason, fail.detail);
+	return p == PARSE_DONE ? answer_is_done(x) : EXCHANGE_WAIT;
+}
+
+/* --- REFUSE -------------------------------------------------------------- */
+
+enum exchange_step
+exchange_step_refuse(struct exchange *x)
+{
+	struct stream *client = x->client;
+
+	if (!x->asked) {
+		x->asked = true;
+		x->status = refusal_status(&x->refusal);
+		if (!refusal_put(&x->refusal, client, x->flow,
+			x->is_bad ? NULL : &x->req))
+			return exchange_lose(x, REASON_CLIENT_ABORT,
+			    "client is gone");
+		stream_shut(client);
+	}
+	/* What the client still sends is read for a while and dropped: closing
+	 * on unread bytes resets, and a reset can overtake our answer. */
+	x->drained += stream_peek(client).n;
+	stream_take(client, stream_peek(client).n);
+	if (stream_is_shut(client) && !x->answer_yes) {
+		x->answer_yes = true;
+		timer_set(&x->limit, LIMIT_DRAIN_MS);
+	}
+	if (stream_is_broken(client) || x->expired ||
+	    (x->answer_yes &&
+		(stream_is_eof(client) || x->drained > LIMIT_DRAIN_SIZE)))
+		return exchange_enter(x, EXCHANGE_DONE);
+	return EXCHANGE_WAIT;
+}

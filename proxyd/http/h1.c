@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/h1.h"
+
+/*
+ * The length of the head at the front of `in`, its empty line too; 0 if it has
+ * no end yet.  Looks at nothing before `seen` again.
+ */
+static size_t
+head_length(struct slice in, size_t seen)
+{
+	static const uint8_t end[] = { '\r', '\n', '\r', '\n' };
+	size_t from = seen < sizeof(end) ? 0 : seen - sizeof(end) + 1;
+	struct slice rest = slice_from(in, from);
+	const uint8_t *p =
+	    rest.n == 0 ? NULL : memmem(rest.p, rest.n, end, sizeof(end));
+
+	return p == NULL ? 0 : (size_t)(p - in.p) + sizeof(end);
+}
+
+/*
+ * Copy a whole head off the stream, so that it stays when the stream's buffer
+ * moves: the request is needed until its record is written.
+ */
+static bool
+keep_head(struct stream *s, size_t n, struct buf *head, struct parse_fail *fail)
+{
+	buf_clear(head);
+	if (!buf_put(head, slice_first(stream_peek(s), n))) {
+		*fail = (struct parse_fail){ REASON_INTERNAL,
+			"no memory for a head", 0 };
+		return false;
+	}
+	stream_take(s, n);
+	return true;
+}
+
+/* What the parser of a part answers, for a stream that will give no more. */
+static enum parse
+more(const struct stream *s, struct parse_fail *fail)
+{
+	if (!stream_is_full(s))
+		return PARSE_MORE;
+	*fail = (struct parse_fail){ REASON_LIMIT_BYTES, H1_HEAD_TOO_LONG,
+		STREAM_IN_MAX };
+	return PARSE_BAD;
+}
+
+enum parse
+h1_read_request(struct stream *s, struct h1_request *req, struct buf *head,
+    struct parse_fail *fail)
+{
+	struct slice in = stream_peek(s);
+	size_t n = head_length(in, req->scan.seen);
+	size_t used = 0;
+
+	if (n == 0 || n > LIMIT_HEAD_SIZE) {
+		enum parse part =
+		    h1_request_take(in, &h1_limits, req, &used, fail);
+		return part == PARSE_BAD ? PARSE_BAD : more(s, fail);
+	}
+	if (!keep_head(s, n, head, fail))
+		return PARSE_BAD;
+	req->scan = (struct h1_scan){ 0 };
+	enum parse whole =
+	    h1_request_take(buf_slice(head), &h1_limits, req, &used, fail);
+	if (whole == PARSE_DONE && used == n)
+		return PARSE_DONE;
+	if (whole != PARSE_BAD)
+		*fail = (struct parse_fail){ REASON_HTTP_MALFORMED,
+			"empty line inside a head", used };
+	return PARSE_BAD;
+}
+
+enum parse
+h1_read_response(struct stream *s, struct slice method, struct h1_response *res,
+    struct buf *head, struct parse_fail *fail)
+{
+	struct slice in = stream_peek(s);
+	size_t n = head_length(in, res->scan.seen);
+	size_t used = 0;
+
+	if (n == 0 || n > LIMIT_HEAD_SIZE) {
+		enum parse part =
+		    h1_response_take(in, &h1_limits, method, res, &used, fail);
+		if (part != PARSE_BAD)
+			part = more(s, fail);
+		if (part == PARSE_BAD)
+			fail->reason = REASON_UP_RESPONSE;
+		return part;
+	}
+	if (!keep_head(s, n, head, fail))
+		return PARSE_BAD;
+	res->scan = (struct h1_scan){ 0 };
+	enum parse whole = h1_response_take(buf_slice(head), &h1_limits, method,
+	    res, &used, fail);
+	if (whole == PARSE_DONE && used == n)
+		return PARSE_DONE;
+	if (whole != PARSE_BAD)
+		*fail = (struct parse_fail){ REASON_UP_RESPONSE,
+			"empty line inside a head", used };
+	return PARSE_BAD;
+}
+
+void
+h1_way_init(struct h1_way *w, enum h1_side side)
+{
+	*w = (struct h1_way){ .out = H1_BODY_NONE, .done = true };
+	h1_body_init(&w->in, H1_BODY_NONE, 0, side);
+	stages_init(&w->stages);
+}
+
+void
+h1_way_set(struct h1_way *w, enum h1_body_kind in, enum h1_body_kind out,
+    uint64_t length)
+{
+	w->out = out;
+	w->length = in == H1_BODY_LENGTH ? length : 0;
+	w->n = 0;
+	w->done = in == H1_BODY_NONE || (in == H1_BODY_LENGTH && length == 0);
+	h1_body_init(&w->in, in, w->length, w->in.side);
+}
+
+void
+h1_way_release(struct h1_way *w)
+{
+	stages_release(&w->stages);
+}
+
+static enum parse
+cut(const struct h1_way *w, const char *detail, struct parse_fail *fail)
+{
+	*fail = (struct parse_fail){
+		.reason = w->in.side == H1_CLIENT ? REASON_CLIENT_ABORT :
+						    REASON_UP_RESPONSE,
+		.detail = detail,
+	};
+	return PARSE_BAD;
+}
+
+/* Frame `data` anew; the stream has room for it (see http/stage.h). */
+static bool
+put_data(struct h1_way *w, struct stream *to, struct slice data)
+{
+	uint8_t line[H1_CHUNK_HEAD_MAX];
+
+	if (data.n == 0)
+		return true;
+	w->n += data.n;
+	if (w->out == H1_BODY_LENGTH && w->n > w->length)
+		return false;
+	if (w->out != H1_BODY_CHUNKED)
+		return stream_put(to, data);
+	return stream_put(to,
+		   slice_of(line, h1_body_put_chunk(data.n, line))) &&
+	    stream_put(to, data) && stream_put(to, SLICE(H1_CHUNK_END));
+}
+
+static bool
+put_end(struct h1_way *w, struct stream *to)
+{
+	w->done = true;
+	if (w->out == H1_BODY_CHUNKED)
+		return stream_put(to, SLICE(H1_LAST_CHUNK));
+	return w->out != H1_BODY_LENGTH || w->n == w->length;
+}
+
+/* One run of data through the stages.  `last`: it is the end. */
+static enum parse
+carry(struct h1_way *w, struct stream *to, struct slice data, bool last,
+    struct parse_fail *fail)
+{
+	if (!stages_is_empty(&w->stages) &&
+	    !stages_run(&w->stages, data, last, &data, fail))
+		return PARSE_BAD;
+	if (!put_data(w, to, data) || (last && !put_end(w, to))) {
+		/* A side that is lost is seen as such by the caller. */
+		*fail = (struct parse_fail){ REASON_INTERNAL,
+			"body does not fit", 0 };
+		return PARSE_BAD;
+	}
+	return last ? PARSE_DONE : PARSE_MORE;
+}
+
+static size_t
+portion(const struct h1_way *w, const struct stream *to)
+{
+	size_t room = stream_room(to);
+
+	/* Stages give what they held on top. */
+	if (!stages_is_empty(&w->stages) && room > STAGE_TAKE_MAX)
+		room = STAGE_TAKE_MAX;
+	return room;
+}
+
+enum parse
+h1_way_move(struct h1_way *w, struct stream *from, struct stream *to,
+    struct parse_fail *fail)
+{
+	while (!w->done) {
+		struct slice in =
+		    slice_first(stream_peek(from), portion(w, to));
+		struct slice data = { 0 };
+		size_t used = 0;
+
+		if (in.n == 0 && stream_room(to) == 0)
+			return PARSE_MORE;
+		if (in.n == 0 && stream_is_eof(from) && h1_body_may_end(&w->in))
+			return carry(w, to, data, true, fail);
+		if (in.n == 0 && stream_is_eof(from))
+			return cut(w, "ended inside a body", fail);
+		if (in.n == 0 && stream_is_broken(from))
+			return cut(w, "lost inside a body", fail);
+		if (in.n == 0)
+			return PARSE_MORE;
+		enum parse p = h1_body_take(&w->in, in, &data, &used, fail);
+		if (p == PARSE_BAD)
+			return PARSE_BAD;
+		p = carry(w, to, data, p == PARSE_DONE, fail);
+		stream_take(from, used);
+		if (p != PARSE_MORE)
+			return p;
+		if (used == 0)
+			return PARSE_MORE;
+	}
+	return PARSE_DONE;
+}

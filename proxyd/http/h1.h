@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HTTP/1.1 over streams: whole heads taken off a stream into memory of their
+ * own, and a body's way from one stream to another: its framing read, its
+ * stages passed, framed anew.  Bytes go on as they come.
+ *
+ * Source: RFC 9112.
+ */
+#ifndef HTTP_H1_H
+#define HTTP_H1_H
+
+#include "http/stage.h"
+#include "net/stream.h"
+#include "wire/h1_body.h"
+#include "wire/h1_head.h"
+
+/*
+ * Take a request's head off `s`.
+ *
+ * req	 zeroed before the first call for a head; afterwards points into `head`
+ * head	 set to the head's bytes on PARSE_DONE
+ * fail	 set on PARSE_BAD only; the stream's bytes are of no use then
+ *
+ * A full stream whose head has no end is PARSE_BAD, REASON_LIMIT_BYTES.
+ */
+MUST_USE enum parse h1_read_request(struct stream *s, struct h1_request *req,
+    struct buf *head, struct parse_fail *fail);
+
+/* Take a response's head off `s`, as above; answers a request of `method`. */
+MUST_USE enum parse h1_read_response(struct stream *s, struct slice method,
+    struct h1_response *res, struct buf *head, struct parse_fail *fail);
+
+/* One body on its way. */
+struct h1_way {
+	struct h1_body in;     /* how its source frames it */
+	enum h1_body_kind out; /* how we do */
+	uint64_t n, length;    /* bytes of it put; of LENGTH: to be put */
+	bool done;	       /* its end was put too */
+	struct stages stages;  /* owned */
+};
+
+/* Without a body and without stages. */
+void h1_way_init(struct h1_way *w, enum h1_side side);
+/* Say how it is framed once that is known; the stages stay. */
+void h1_way_set(struct h1_way *w, enum h1_body_kind in, enum h1_body_kind out,
+    uint64_t length);
+void h1_way_release(struct h1_way *w);
+
+/*
+ * Move what can be moved.  PARSE_MORE: wait for news of either stream.
+ * PARSE_DONE: all was put (for UNTIL_CLOSE the caller shuts `to`).  PARSE_BAD:
+ * it is to be cut; a source that ended too early has REASON_CLIENT_ABORT or
+ * REASON_UP_RESPONSE.
+ */
+MUST_USE enum parse h1_way_move(struct h1_way *w, struct stream *from,
+    struct stream *to, struct parse_fail *fail);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/queue.h>
+
+#include "http/pool.h"
+#include "net/timer.h"
+
+#define IDLE_MAX 32 /* more than a client of one sandbox uses at once */
+
+struct idle {
+	struct loop_item dead; /* first */
+	LIST_ENTRY(idle) entry;
+	struct pool *pool;     /* borrowed */
+	struct stream *stream; /* owned; NULL once taken or closed */
+	struct pool_key key;   /* key.host points to `host` */
+	struct host host;
+	struct timer limit;
+};
+
+struct pool {
+	struct loop *loop; /* borrowed */
+	LIST_HEAD(, idle) idle;
+	size_t n;
+};
+
+static void
+idle_reaped(struct loop_item *item)
+{
+	struct idle *i = (struct idle *)item;
+
+	timer_release(&i->limit);
+	free(i);
+}
+
+/* Take it off the list; the stream is the caller's. */
+static struct stream *
+unlink_idle(struct idle *i)
+{
+	struct stream *s = i->stream;
+
+	LIST_REMOVE(i, entry);
+	i->pool->n--;
+	i->stream = NULL;
+	stream_on(s, NULL, NULL);
+	timer_stop(&i->limit);
+	loop_reap(i->pool->loop, &i->dead);
+	return s;
+}
+
+static void
+on_limit(void *arg)
+{
+	stream_close(unlink_idle(arg));
+}
+
+static void
+on_news(struct stream *s, void *arg)
+{
+	/* Whatever it is: nobody asked for it. */
+	if (!stream_is_idle(s))
+		stream_close(unlink_idle(arg));
+}
+
+struct pool *
+pool_new(struct loop *l)
+{
+	struct pool *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return NULL;
+	p->loop = l;
+	LIST_INIT(&p->idle);
+	return p;
+}
+
+void
+pool_free(struct pool *p)
+{
+	if (p == NULL)
+		return;
+	while (!LIST_EMPTY(&p->idle))
+		stream_close(unlink_idle(LIST_FIRST(&p->idle)));
+	free(p);
+}
+
+static bool
+key_eq(const struct pool_key *a, const struct pool_key *b)
+{
+	return a->port == b->port && a->tls == b->tls && a->alpn == b->alpn &&
+	    a->rule == b->rule && a->generation == b->generation &&
+	    host_eq(a->host, b->host);
+}
+
+struct stream *
+pool_take(struct pool *p, const struct pool_key *key)
+{
+	struct idle *i;
+
+	LIST_FOREACH(i, &p->idle, entry)
+		if (key_eq(&i->key, key) && stream_is_idle(i->stream))
+			return unlink_idle(i);
+	return NULL;
+}
+
+void
+pool_put(struct pool *p, const struct pool_key *key, struct stream *s)
+{
+	enum err err;
+	struct idle *i;
+
+	if (!stream_is_idle(s) || p->n >= IDLE_MAX ||
+	    (i = calloc(1, sizeof(*i))) == NULL) {
+		stream_close(s);
+		return;
+	}
+	i->dead.free = idle_reaped;
+	if (timer_init(&i->limit, p->loop, on_limit, i, &err) != 0) {
+		free(i);
+		stream_close(s);
+		return;
+	}
+	i->pool = p;
+	i->stream = s;
+	i->key = *key;
+	i->host = *key->host;
+	i->key.host = &i->host;
+	LIST_INSERT_HEAD(&p->idle, i, entry);
+	p->n++;
+	stream_on(s, on_news, i);
+	timer_set(&i->limit, LIMIT_POOL_IDLE_MS);
+}
+
+size_t
+pool_count(const struct pool *p)
+{
+	return p->n;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Idle upstream connections of one sandbox.  One is taken for the same name,
+ * port, scheme, ALPN and dial (rule and generation: the keeper releases a
+ * credential only for the socket of that very dial).  Any byte, end or failure
+ * while it is idle ends it, and so does LIMIT_POOL_IDLE_MS.
+ */
+#ifndef HTTP_POOL_H
+#define HTTP_POOL_H
+
+#include "net/stream.h"
+#include "wire/host.h"
+
+struct pool;
+
+struct pool_key {
+	const struct host *host; /* borrowed; copied by pool_put() */
+	uint16_t port;
+	bool tls;
+	bool alpn; /* http/1.1 was offered */
+	uint32_t rule, generation;
+};
+
+MUST_USE struct pool *pool_new(struct loop *l);
+/* Closes what is in it. */
+void pool_free(struct pool *p);
+
+/* The connection used last, the caller's now; or NULL. */
+MUST_USE struct stream *pool_take(struct pool *p, const struct pool_key *key);
+
+/* Keep `s` (the pool's now), or close it if it is not idle or there are many. */
+void pool_put(struct pool *p, const struct pool_key *key, struct stream *s);
+
+size_t pool_count(const struct pool *p);
+
+#endif

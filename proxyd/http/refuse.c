@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/refuse.h"
+#include "base/ascii.h"
+#include "base/json.h"
+
+#define BODY_MAX (4 * REFUSAL_TEXT_MAX)
+#define ANSWER_MAX (BODY_MAX + 2048)
+
+void
+refusal_init(struct refusal *r)
+{
+	*r = (struct refusal){ .reason = REASON_INTERNAL };
+	buf_init(&r->what, REFUSAL_TEXT_MAX);
+	buf_init(&r->policy, REFUSAL_TEXT_MAX);
+}
+
+void
+refusal_release(struct refusal *r)
+{
+	buf_release(&r->what);
+	buf_release(&r->policy);
+}
+
+void
+refusal_put_escaped(struct buf *out, struct slice text, size_t max)
+{
+	size_t end = out->n + max;
+
+	for (size_t i = 0; i < text.n; i++) {
+		uint8_t c = text.p[i];
+		bool plain = c > 0x20 && c < 0x7f && c != '\\' && c != '"';
+		if (out->n + 4 > end) {
+			buf_put_str(out, "...");
+			return;
+		}
+		if (plain)
+			buf_put_byte(out, c);
+		else
+			buf_putf(out, "\\x%02x", c);
+	}
+}
+
+/* RFC 9110 15; only those that answers of ours have. */
+static const char *
+phrase(unsigned status)
+{
+	static const struct {
+		unsigned status;
+		const char *phrase;
+	} rows[] = {
+		{ 400, "Bad Request" },
+		{ 403, "Forbidden" },
+		{ 408, "Request Timeout" },
+		{ 413, "Content Too Large" },
+		{ 414, "URI Too Long" },
+		{ 417, "Expectation Failed" },
+		{ 421, "Misdirected Request" },
+		{ 429, "Too Many Requests" },
+		{ 431, "Request Header Fields Too Large" },
+		{ 502, "Bad Gateway" },
+		{ 503, "Service Unavailable" },
+		{ 504, "Gateway Timeout" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		if (rows[i].status == status)
+			return rows[i].phrase;
+	return "Refused";
+}
+
+static bool
+has_word(struct slice value, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (size_t i = 0; i + n <= value.n; i++)
+		if (ascii_eq_fold(slice_of(value.p + i, n), slice_of_str(word)))
+			return true;
+	return false;
+}
+
+/* True where the client asks for JSON and not for text as well. */
+static bool
+wants_json(const struct h1_request *req)
+{
+	bool json = false;
+
+	if (req == NULL)
+		return false;
+	for (size_t i = 0; i < req->fields.n; i++) {
+		struct field f = req->fields.at[i];
+		if (!ascii_eq_fold(f.name, SLICE("accept")))
+			continue;
+		if (has_word(f.value, "text/"))
+			return false;
+		json = json || has_word(f.value, "json");
+	}
+	return json;
+}
+
+static void
+put_text(const struct refusal *r, const char *flow, struct buf *out)
+{
+	buf_put_str(out, "duenna refused ");
+	buf_put(out,
+	    r->what.n == 0 ? SLICE("this connection") : buf_slice(&r->what));
+	buf_putf(out, ": %s: %s\n", reason_name(r->reason),
+	    reason_meaning(r->reason));
+	if (r->policy.n != 0) {
+		buf_put(out, buf_slice(&r->policy));
+		buf_put_byte(out, '\n');
+	}
+	buf_putf(out,
+	    "trying again will not help; the sandbox's owner may change the "
+	    "policy and finds this in the audit log as flow %s\n",
+	    flow);
+}
+
+static void
+put_json(const struct refusal *r, unsigned status, const char *flow,
+    struct buf *out)
+{
+	struct json j;
+
+	json_init(&j, out);
+	json_object(&j);
+	json_key_str(&j, "type", "about:blank");
+	json_key_str(&j, "title", phrase(status));
+	json_key_number(&j, "status", status);
+	json_key_text(&j, "detail",
+	    r->policy.n != 0 ? buf_slice(&r->policy) : buf_slice(&r->what));
+	json_key_str(&j, "reason", reason_name(r->reason));
+	json_key_text(&j, "rule", r->rule);
+	json_key_str(&j, "flow", flow);
+	json_key(&j, "allowed");
+	json_array(&j);
+	if (r->allowed.n != 0)
+		json_text(&j, r->allowed);
+	json_array_end(&j);
+	json_object_end(&j);
+	buf_put_byte(out, '\n');
+}
+
+unsigned
+refusal_status(const struct refusal *r)
+{
+	if (r->status != 0)
+		return r->status;
+	if (reason_status(r->reason) != 0)
+		return reason_status(r->reason);
+	return 403;
+}
+
+bool
+refusal_put(const struct refusal *r, struct stream *s, const char *flow,
+    const struct h1_request *req)
+{
+	unsigned status = refusal_status(r);
+	bool json = wants_json(req);
+	bool is_head = req != NULL && slice_eq(req->method, SLICE("HEAD"));
+	struct buf body, answer;
+
+	buf_init(&body, BODY_MAX);
+	buf_init(&answer, ANSWER_MAX);
+	if (json)
+		put_json(r, status, flow, &body);
+	else
+		put_text(r, flow, &body);
+	buf_putf(&answer,
+	    "HTTP/1.1 %u %s\r\n"
+	    "Content-Type: %s\r\n"
+	    "Content-Length: %zu\r\n"
+	    "Cache-Control: no-store\r\n"
+	    "X-Content-Type-Options: nosniff\r\n"
+	    "Duenna-Reason: %s\r\n"
+	    "Duenna-Flow: %s\r\n"
+	    "Connection: close\r\n\r\n",
+	    status, phrase(status),
+	    json ? "application/problem+json" : "text/plain; charset=utf-8",
+	    body.n, reason_name(r->reason), flow);
+	if (!is_head)
+		buf_put(&answer, buf_slice(&body));
+	bool ok =
+	    !body.failed && !answer.failed && stream_put(s, buf_slice(&answer));
+	buf_release(&body);
+	buf_release(&answer);
+	return ok;
+}

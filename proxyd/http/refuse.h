@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our own answers: a refusal that explains itself in HTTP, so that a person or
+ * an agent knows which rule was missing and stops retrying.
+ *
+ * text/plain, three lines: what was refused and why, what the policy says,
+ * where to look.  application/problem+json (RFC 9457) where Accept asks for
+ * JSON and not for text.  Always Connection: close, Duenna-Reason, Duenna-Flow.
+ */
+#ifndef HTTP_REFUSE_H
+#define HTTP_REFUSE_H
+
+#include "base/buf.h"
+#include "base/reason.h"
+#include "net/stream.h"
+#include "wire/h1_head.h"
+
+#define REFUSAL_TEXT_MAX 4096 /* bytes of `what` or of `policy` */
+
+struct refusal {
+	unsigned status; /* 0: the reason's own */
+	enum reason reason;
+	struct buf
+	    what; /* owned; "DELETE https://h/p", escaped; may be empty */
+	struct buf policy;    /* owned; which rule was missing; may be empty */
+	struct slice rule;    /* borrowed; the rule that decided, or empty */
+	struct slice allowed; /* borrowed; pattern of the nearest rule */
+};
+
+void refusal_init(struct refusal *r);
+void refusal_release(struct refusal *r);
+
+/*
+ * Append text that a peer chose: printable ASCII as it is, `\`, quotes and all
+ * other bytes as \xHH, cut at `max` bytes of output.
+ */
+void refusal_put_escaped(struct buf *out, struct slice text, size_t max);
+
+/* The status that it is answered with. */
+unsigned refusal_status(const struct refusal *r);
+
+/*
+ * Answer on `s`.
+ *
+ * flow	 id of the flow, of ours
+ * req	 the request, as far as it was read; NULL: nothing of it is known
+ *
+ * False: it did not fit, or the side is gone.
+ */
+MUST_USE bool refusal_put(const struct refusal *r, struct stream *s,
+    const char *flow, const struct h1_request *req);
+
+#endif
