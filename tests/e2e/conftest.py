@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every test here runs inside the bed; outside of it, pytest enters one."""
+"""Every test here runs inside the bed; outside of it, pytest enters one.
+
+After each test the invariants that always hold are looked at: the token is
+nowhere but in its slot, each log verifies, and every verdict of it comes out
+again from its facts.
+"""
 import os
 import sys
 
@@ -7,10 +12,16 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bed as bed_module  # noqa: E402
+from canary import files_with, forms, in_bytes  # noqa: E402
+
+REPLAYED = bed_module.BUILD + '/e2e-replay.tsv'  # for done-check 8
+SLOTS = ('authorization', 'x-api-key')
 
 
 def pytest_configure(config):
     if 'DUENNA_BED' in os.environ:
+        if os.path.exists(REPLAYED):
+            os.unlink(REPLAYED)
         return
     capture = config.pluginmanager.getplugin('capturemanager')
     if capture:
@@ -27,6 +38,32 @@ def peers():
     one.stop()
 
 
+def outside_of_the_slot(request):
+    """What the origin received, but for the values of the slots."""
+    rest = [request['target'], request['body']]
+    rest += [n + ': ' + v for n, v in request['fields']
+             if n.lower() not in SLOTS]
+    return '\n'.join(rest).encode('latin-1')
+
+
+def token_is_only_in_its_slot(it):
+    wanted = forms(it.canary)
+    kept = [it.settings + '/token', it.project + '/leak']
+    assert not files_with(it.home, wanted, but=kept)
+    for request in it.origin_requests():
+        assert not in_bytes(outside_of_the_slot(request), wanted), request
+
+
+def logs_hold(it):
+    for log in it.logs():
+        said = [it.duenna('audit', what, log) for what in ('verify', 'replay')]
+        with open(REPLAYED, 'a', encoding='utf-8') as f:
+            f.write('%s\t%d\t%d\n' % (os.path.basename(log), said[0][0],
+                                      said[1][0]))
+        assert said[0][0] == 0, said[0]
+        assert said[1][0] == 0, said[1]
+
+
 @pytest.fixture
 def bed(peers):
     """A maker of beds: bed(policy, config=...); see bed.Bed."""
@@ -38,3 +75,6 @@ def bed(peers):
 
     yield make
     peers.resolve({})
+    for it in made:
+        token_is_only_in_its_slot(it)
+        logs_hold(it)

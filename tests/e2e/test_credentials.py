@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The token: attached last, in its slot, by the keeper's leave; else nothing."""
+import base64
+import os
+
+import pytest
+
+from bed import Bed
+from canary import forms, in_bytes
+from rawclient import get, one, try_all
+
+API = '''
+- name: api
+  allow: https://api.test/**
+  methods: any
+  credential: api
+- allow: https://ok.test/**
+  methods: any
+'''
+
+
+@pytest.fixture
+def here(bed):
+    return bed(API)
+
+
+def placeholder(here):
+    got = here.run('printf %s "$API_TOKEN"')
+    assert got.out.startswith('ghp_'), got
+    return got.out
+
+
+def slots(requests):
+    return [[v for n, v in r['fields'] if n.lower() == 'authorization']
+            for r in requests]
+
+
+# the placeholder P inside one run: %s is it
+REPLACED = ['Authorization: Bearer %s', 'Authorization: token %s',
+            'authorization: %s', 'AUTHORIZATION: bearer %s']
+
+
+@pytest.mark.parametrize('field', REPLACED)
+def test_a_placeholder_in_its_slot_is_replaced(here, field):
+    got = here.run('curl -sS -H "%s" https://api.test/_whoami' %
+                   (field % '$API_TOKEN'))
+    assert '"good"' in got.out, got
+    assert slots(here.origin_requests()) == [['Bearer ' + here.canary]]
+
+
+@pytest.mark.parametrize('pair', ['$API_TOKEN:', '$API_TOKEN:x-oauth-basic',
+                                  'x:$API_TOKEN'])
+def test_a_placeholder_in_basic_is_replaced(here, pair):
+    got = here.run('curl -sS -u "%s" https://api.test/_whoami' % pair)
+    assert '"good"' in got.out, got
+    assert slots(here.origin_requests()) == [['Bearer ' + here.canary]]
+
+
+MISPLACED = [
+    '-H "Authorization: Bearer $API_TOKEN extra" https://api.test/x',
+    '-H "Authorization: Digest a=$API_TOKEN, b=c" https://api.test/x',
+    '-H "Authorization: Bearer x$API_TOKEN" https://api.test/x',
+    '-u "$API_TOKEN:$API_TOKEN" https://api.test/x',
+    '-H "X-Other: $API_TOKEN" https://api.test/x',
+    '-H "User-Agent: a $API_TOKEN" https://ok.test/x',
+    '-H "Authorization: Bearer $API_TOKEN" https://ok.test/x',
+    'https://api.test/$API_TOKEN', 'https://api.test/?q=$API_TOKEN',
+    'https://ok.test/x?q=$API_TOKEN',
+]
+
+
+@pytest.mark.parametrize('args', MISPLACED)
+def test_a_misplaced_placeholder_refuses_and_raises_an_alarm(here, args):
+    got = here.run('curl -sS ' + args)
+    assert got.reasons()[-1] == 'cred.misplaced', got
+    assert here.origin_requests() == []
+    assert got.find(event='alarm'), got
+
+
+def test_a_placeholder_in_a_body_passes_and_raises_an_alarm(here):
+    got = here.run('curl -sS -d "env: $API_TOKEN" https://ok.test/_sink; '
+                   'echo "$API_TOKEN"')
+    token = got.out.split()[-1]
+    assert here.origin_requests()[0]['body'] == 'env: ' + token, got
+    assert got.find(event='alarm', reason='cred.misplaced'), got
+
+
+def test_the_real_token_in_a_body_is_cut(here):
+    here.write('project/leak', 'x' * 200000 + here.canary + 'y' * 200000)
+    got = here.run('curl -sS -T leak https://ok.test/_sink')
+    assert 'cred.leak' in [r.get('reason') for r in got.audit], got
+    seen = here.origin_requests()
+    assert not any(here.canary in r['body'] for r in seen)
+    came = ''.join(e['data'] for e in here.origin_events('bytes'))
+    assert here.canary not in came
+
+
+def test_an_own_credential_of_the_client_is_refused_on_every_rule(here):
+    for args in ('-H "Authorization: Bearer mine" https://api.test/x',
+                 '-H "Authorization: Bearer mine" https://ok.test/x',
+                 '-u me:mine https://ok.test/x',
+                 '-H "x-api-key: mine" https://ok.test/x',
+                 '-H "Private-Token: mine" https://ok.test/x',
+                 '"https://ok.test/x?access_token=mine"'):
+        got = here.run('curl -sS ' + args)
+        assert got.reasons()[-1] == 'cred.client_auth', (args, got)
+        assert 'mine' not in open(got.log, encoding='utf-8').read() or \
+            'access_token' in args
+    assert here.origin_requests() == []
+
+
+def test_two_authorizations_are_refused(here):
+    case = one(here, name='api.test', send=[
+        'GET /x HTTP/1.1\r\nHost: api.test\r\nAuthorization: Bearer a\r\n'
+        'Authorization: Bearer b\r\n\r\n'])
+    assert case.status in (400, 403) and not case.requests(), case
+
+
+@pytest.mark.parametrize('key, sent', [('strip', []), ('pass', ['Bearer mine'])])
+def test_a_rule_may_strip_or_pass_the_clients_own(bed, key, sent):
+    here = bed('- allow: https://ok.test/**\n  foreign_credentials: ' + key)
+    got = here.run('curl -sS -H "Authorization: Bearer mine" https://ok.test/x')
+    assert 'hello' in got.out, got
+    assert slots(here.origin_requests()) == [sent]
+
+
+def test_an_echo_is_masked_in_every_plain_form(here):
+    got = here.run('curl -sS -D - https://api.test/_echo; '
+                   'curl -sS -D - https://api.test/_echo-field')
+    assert not in_bytes(got.out.encode(), forms(here.canary)), got
+    assert 'Authorization: Bearer ' in got.out, got
+    assert got.find(event='alarm', reason='cred.echo'), got
+
+
+def test_an_echo_byte_by_byte_is_masked_too(here):
+    got = here.run('curl -sS https://api.test/_echo-drip')
+    assert here.canary not in got.out and 'Host: api.test' in got.out, got
+
+
+def test_a_mask_keeps_the_length(here):
+    got = here.run('curl -sS https://api.test/_echo | wc -c')
+    assert int(got.out) == len(here.origin_requests()[0]['head']), got
+
+
+def test_a_route_that_echoes_three_times_is_closed(here):
+    got = here.run('for i in 1 2 3 4 5; do curl -sS -o /dev/null -w '
+                   '"%{http_code} " https://api.test/_echo; done; '
+                   'curl -sS https://ok.test/x')
+    assert got.out.startswith('200 200 200 403 403'), got
+    assert 'hello from ok.test' in got.out
+    assert len(here.origin_requests()) == 4
+
+
+def test_a_range_is_refused_where_a_token_is_attached(here):
+    got = here.run('curl -sS -r 0-5 https://api.test/x; '
+                   'curl -sS -r 0-5 https://ok.test/x')
+    assert 'http.header' in got.out and 'hello' in got.out, got
+    assert [r['host'] for r in here.origin_requests()] == ['ok.test']
+
+
+def test_identity_is_asked_for_and_an_encoded_answer_is_refused(here):
+    text = base64.urlsafe_b64encode(
+        b'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n'
+        b'Content-Length: 3\r\n\r\nabc').decode().rstrip('=')
+    got = here.run('curl -sS --compressed https://api.test/x; '
+                   'curl -sS https://api.test/_raw/' + text)
+    fields = dict(map(tuple, here.origin_requests()[0]['fields']))
+    assert fields.get('Accept-Encoding', 'identity') == 'identity', fields
+    assert 'up.response' in got.out or 'cred.echo' in got.out, got
+
+
+def test_cookies_are_taken_out_in_silence_where_a_token_is_attached(here):
+    got = here.run('curl -sS -D - -b a=b https://api.test/_cookie; '
+                   'curl -sS -D - -b a=b https://ok.test/_cookie')
+    assert got.out.count('cookie: none') == 1, got
+    assert got.out.count('cookie: a=b') == 1
+    assert got.out.lower().count('set-cookie') == 1
+
+
+def test_a_redirect_is_not_followed_and_the_next_request_has_no_token(here):
+    got = here.run('curl -sS -L https://api.test/_redirect/ok.test/_whoami')
+    assert '"none"' in got.out, got
+    assert slots(here.origin_requests())[1] == []
+
+
+def test_plain_http_never_carries_a_token(bed):
+    here = bed('- allow: https://api.test/**\n  credential: api\n'
+               '- allow: http://api.test/**')
+    got = here.run('curl -sS http://api.test/_whoami; curl -sS -H '
+                   '"Authorization: Bearer $API_TOKEN" http://api.test/x')
+    assert '"none"' in got.out, got
+    assert slots(here.origin_requests()) == [[]]
+    assert got.reasons()[-1] in ('cred.misplaced', 'cred.plaintext'), got
+
+
+@pytest.mark.parametrize('what', ['missing', 'empty', 'two lines', 'control'])
+def test_a_token_that_cannot_be_had_refuses_what_needs_it(bed, what):
+    here = bed(API)
+    path = here.settings + '/token'
+    if what == 'missing':
+        os.unlink(path)
+    else:
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write({'empty': '', 'two lines': 'a\nb\n',
+                     'control': 'a\x01b\n'}[what])
+    got = here.run('curl -sS -w "%{http_code}" https://api.test/x; '
+                   'curl -sS https://ok.test/x')
+    if got.exit == 125:  # refused at the start, with the file's name
+        assert 'token' in got.err, got
+        return
+    assert 'cred.unavailable' in got.out and '503' in got.out, got
+    assert 'hello from ok.test' in got.out
+    assert [r['host'] for r in here.origin_requests()] == ['ok.test']
+
+
+def test_a_token_from_a_variable_is_attached_and_not_shown(bed):
+    here = bed(API, Bed.config().replace('{file: token}', '{env: REAL_TOKEN}'))
+    got = here.run('curl -sS https://api.test/_whoami; env',
+                   env={'REAL_TOKEN': here.canary})
+    assert '"good"' in got.out, got
+    assert here.canary not in got.out and 'REAL_TOKEN' not in got.out
+
+
+def test_a_header_credential_has_its_own_slot(bed):
+    config = Bed.config(credential='''  key:
+    kind: header
+    header: X-Api-Key
+    secret: {file: token}
+    only: [https://ok.test/**]
+''')
+    here = bed('- allow: https://ok.test/**\n  credential: key', config)
+    got = here.run('curl -sS https://ok.test/_whoami')
+    assert '"good"' in got.out, got
+    assert [v for n, v in here.origin_requests()[0]['fields']
+            if n == 'X-Api-Key'] == [here.canary]
+
+
+def test_a_rule_outside_of_the_ceiling_does_not_load(bed):
+    here = bed('- allow: https://other.test/**\n  credential: api')
+    got = here.run('true')
+    assert got.exit == 125 and 'only' in got.err, got
+
+
+def test_the_release_and_the_dial_have_records_of_their_own(here):
+    got = here.run('curl -sS https://api.test/x')
+    request = got.find(event='request.end', verdict='allow')[0]
+    for event in ('dial', 'release', 'request.begin'):
+        rows = got.find(event=event)
+        assert rows and rows[0]['seq'] < request['seq'], (event, got)
+        assert rows[0]['duenna.flow'] == request['duenna.flow']
+
+
+def test_a_denied_request_never_asks_the_keeper(here):
+    got = here.run('curl -sS https://api.test/x; curl -sS -X TRACE '
+                   'https://api.test/y; curl -sS https://evil.test/z')
+    assert len(got.find(event='release')) == 1, got
+
+
+def test_pipelined_requests_have_a_token_each(here):
+    cases, _ = try_all(here, [dict(
+        name='api.test', answers=3,
+        send=[''.join(get('/%d' % i, 'api.test') for i in range(3))])])
+    assert slots(cases[0].requests()) == [['Bearer ' + here.canary]] * 3

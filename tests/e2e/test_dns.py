@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names: answered by duenna itself; no question leaves because it was asked."""
+import json
+
+TOOL = '''
+import json, socket, struct, sys
+def ask(name, kind=1, where="198.51.100.53", tcp=False):
+    q = b"\\x12\\x34\\x01\\0\\0\\1\\0\\0\\0\\0\\0\\0" + b"".join(
+        bytes([len(p)]) + p.encode("latin-1") for p in name.split(".")) + \\
+        b"\\0" + struct.pack(">HH", kind, 1)
+    if tcp:
+        s = socket.create_connection((where, 53), 5)
+        s.sendall(struct.pack(">H", len(q)) + q)
+        size = struct.unpack(">H", s.recv(2))[0]
+        a = s.recv(size)
+    else:
+        s = socket.socket(2, 2); s.settimeout(5); s.connect((where, 53))
+        s.send(q); a = s.recv(4096)
+    count = struct.unpack(">H", a[6:8])[0]
+    at = 12 + len(q) - 12
+    rows = []
+    for _ in range(count):
+        kind, _, ttl, size = struct.unpack(">HHIH", a[at + 2:at + 12])
+        data = a[at + 12:at + 12 + size]
+        rows.append([kind, ttl, socket.inet_ntoa(data) if size == 4 else data.hex()])
+        at += 12 + size
+    return [a[3] & 15, rows]
+'''
+
+
+def asked(bed, policy, calls, **more):
+    here = bed(policy, **more)
+    got = here.run(['/usr/bin/python3', '-c',
+                    TOOL + 'print(json.dumps([%s]))' % ', '.join(calls)])
+    assert got.exit == 0, got
+    return here, got, json.loads(got.out)
+
+
+POLICY = '- allow: https://ok.test/**\n- allow: https://*.wild.test/**'
+
+
+def test_an_allowed_name_has_a_made_up_address_and_nobody_is_asked(bed):
+    here, got, said = asked(bed, POLICY, [
+        'ask("ok.test")', 'ask("OK.Test")', 'ask("a.wild.test")',
+        'ask("b.wild.test")', 'ask("ok.test", tcp=True)'])
+    for code, rows in said:
+        assert code == 0 and rows[0][:2] == [1, 30], said
+        assert rows[0][2].startswith(('198.18.', '198.19.')), said
+    one, upper, a, b, tcp = [rows[0][2] for _, rows in said]
+    assert one == upper == tcp and a == b and one != a
+    assert here.resolver_questions() == []
+    assert not [r for r in got.audit if r['event'] == 'dns']
+
+
+def test_a_refused_name_has_the_refusal_address_and_a_record(bed):
+    here, got, said = asked(bed, POLICY, [
+        'ask("data.evil.test")', 'ask("more.evil.test")',
+        'ask("wild.test")', 'ask("x.ok.test")'])
+    addresses = {rows[0][2] for _, rows in said}
+    assert len(addresses) == 1 and all(r[0][1] == 1 for _, r in said), said
+    assert here.resolver_questions() == []
+    rows = got.find(event='dns', reason='dns.denied')
+    assert {r['server.address'] for r in rows} == {
+        'data.evil.test', 'more.evil.test', 'wild.test', 'x.ok.test'}, got
+
+
+def test_other_types_have_no_data(bed):
+    here, got, said = asked(bed, POLICY, [
+        'ask("ok.test", 16)', 'ask("ok.test", 65)', 'ask("ok.test", 33)',
+        'ask("ok.test", 255)'])
+    assert all(rows == [] for _, rows in said), said
+    assert here.resolver_questions() == []
+    assert len(got.find(event='dns', reason='dns.qtype')) == 4, got
+
+
+def test_a_question_to_any_resolver_comes_to_duenna(bed):
+    _, got, said = asked(bed, POLICY, [
+        'ask("ok.test", where="8.8.8.8")', 'ask("ok.test", where="127.0.0.1")',
+        'ask("ok.test", where="203.0.113.53", tcp=True)'])
+    assert len({rows[0][2] for _, rows in said}) == 1, (said, got)
+
+
+def test_the_resolver_is_asked_once_for_an_allowed_connection(bed):
+    here = bed(POLICY)
+    got = here.run('curl -sS https://ok.test/a https://ok.test/b')
+    assert got.out.count('hello') == 2, got
+    names = {q['name'] for q in here.resolver_questions()}
+    assert names == {'ok.test'}, here.resolver_questions()
+
+
+def test_a_name_under_a_wildcard_is_resolved_only_when_it_is_dialled(bed):
+    here = bed(POLICY)
+    got = here.run('getent hosts a.wild.test; curl -sS https://b.wild.test/x')
+    assert 'hello from b.wild.test' in got.out, got
+    assert {q['name'] for q in here.resolver_questions()} == {'b.wild.test'}
+
+
+def test_searching_and_hosts_files_of_the_host_play_no_part(bed):
+    here = bed(POLICY)
+    got = here.run('getent hosts localhost; getent hosts ok; cat /etc/resolv.conf',
+                   env={'LOCALDOMAIN': 'test', 'RES_OPTIONS': 'ndots:5'})
+    assert 'nameserver 198.18.0.1' in got.out, got
+    assert here.resolver_questions() == []

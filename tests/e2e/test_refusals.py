@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is refused: the reason on the client's side and in the log, and nothing
+at the origin."""
+import json
+
+import pytest
+
+from bed import EVIL
+from rawclient import get, one, try_all
+
+READ = '''
+- name: reading
+  allow: https://ok.test/public/**
+  credential: api
+- name: lists
+  allow: https://ok.test/list
+  query: {page: any, kind: ["x*"]}
+- deny: https://ok.test/open/secret/**
+- allow: https://ok.test/open/**
+'''
+
+# url, further curl arguments, status, reason
+REFUSED = [
+    ('https://evil.test/', '', 403, 'tls.sni_denied'),
+    ('http://evil.test/', '', 403, 'http.host_denied'),
+    ('https://ok.test/secret', '', 403, 'http.path_denied'),
+    ('https://ok.test/public/x', '-X POST', 403, 'http.method_denied'),
+    ('https://ok.test/public/x', '-X BREW', 403, 'http.method_denied'),
+    ('https://ok.test/list?page=1&other=2', '', 403, 'http.query_denied'),
+    ('https://ok.test/list?page=1&page=2', '', 403, 'http.query_denied'),
+    ('https://ok.test/open/secret/x', '', 403, 'deny.rule'),
+    ('https://ok.test/public/a%2Fb', '', 403, 'http.path_denied'),
+    ('https://ok.test/public/../secret', '--path-as-is', 400,
+     'http.path_invalid'),
+    ('https://ok.test/public/%2e%2e/secret', '--path-as-is', 400,
+     'http.path_invalid'),
+    ('https://ok.test:8443/public/x', '', 403, 'dst.port'),
+    ('http://ok.test/public/x', '', 403, 'http.host_denied'),
+    ('https://203.0.113.66/', '-k', 403, 'dst.unmapped_ip'),
+    ('http://169.254.169.254/', '', 403, 'dst.unmapped_ip'),
+    ('https://ok.test/public/x', "-H 'Authorization: Bearer mine'", 403,
+     'cred.client_auth'),
+    ('https://ok.test/open/x', "-H 'X-Api-Key: mine'", 403,
+     'cred.client_auth'),
+    ('https://ok.test/open/x', "-H 'Connection: Upgrade' -H 'Upgrade: websocket'",
+     403, 'http.upgrade'),
+]
+
+
+@pytest.mark.parametrize('url, more, status, reason', REFUSED,
+                         ids=[r[3] + ' ' + r[0] + r[1] for r in REFUSED])
+def test_a_refusal_explains_itself_and_reaches_nobody(bed, url, more, status,
+                                                      reason):
+    here = bed(READ)
+    got = here.run("curl -sS -m 10 -D head -w '%%{http_code}' %s '%s'; "
+                   'cat head' % (more, url))
+    assert str(status) in got.out.split('\n', 99)[-1] or \
+        'HTTP/1.1 %d' % status in got.out, got
+    assert 'Duenna-Reason: ' + reason in got.out, got
+    assert got.reasons()[-1] == reason, got
+    assert here.origin_requests() == []
+    assert here.resolver_questions() == [] or reason.startswith(
+        ('http', 'cred', 'deny')), here.resolver_questions()
+
+
+def test_a_refusal_names_the_nearest_rule_and_what_it_allows(bed):
+    here = bed(READ)
+    got = here.run('curl -sS -X POST https://ok.test/public/x')
+    assert 'http.method_denied' in got.out and 'reading' in got.out, got
+    assert 'GET' in got.out
+
+
+def test_a_refusal_in_json_is_json(bed):
+    here = bed(READ)
+    got = here.run("curl -sS -H 'Accept: application/json' https://ok.test/no")
+    said = json.loads(got.out)
+    assert said['reason'] == 'http.path_denied' and said['status'] == 403, got
+    assert said['flow'] and 'title' in said and 'detail' in said
+
+
+def test_the_end_of_a_run_says_what_was_blocked_and_where_the_log_is(bed):
+    here = bed(READ)
+    got = here.run('curl -sS https://evil.test/; curl -sS https://evil.test/')
+    assert 'evil.test' in got.err and '.jsonl' in got.err, got
+    quiet = here.run('curl -sS https://evil.test/', ['--quiet'])
+    assert 'evil.test' not in quiet.err, quiet
+
+
+def test_udp_is_refused_at_once_and_counted(bed):
+    here = bed(READ)
+    got = here.run('''python3 -c "
+import socket, time
+u = socket.socket(2, 2); u.settimeout(5); u.connect(('203.0.113.66', 443))
+began = time.time(); u.send(b'x')
+try: print(u.recv(9))
+except OSError as e: print(type(e).__name__, time.time() - began < 1)"''')
+    assert got.out.strip() == 'ConnectionRefusedError True', got
+    assert [r for r in got.audit if r['event'] == 'drop' and
+            r['reason'] == 'l3.proto'], got
+    assert here.origin_events('datagram') == []
+
+
+def test_the_address_of_an_allowed_name_cannot_be_chosen(bed):
+    here = bed('- allow: https://ok.test/**')
+    case = one(here, address=EVIL, name='ok.test', send=[get()], verify=False)
+    assert 'dst.unmapped_ip' in case.logged() and not case.requests(), case
+    assert here.origin_events('open') == []
+
+
+def test_two_allowed_names_are_not_one(bed):
+    here = bed('- allow: https://ok.test/**\n- allow: https://other.test/**')
+    cases, _ = try_all(here, [
+        # TL-03: the Host of another name
+        dict(name='ok.test', send=[get(host='other.test')]),
+        # TL-02: the server name of another address
+        dict(name='ok.test', sni='other.test', send=[get(host='other.test')],
+             verify=False),
+        # TL-04: first right, then another
+        dict(name='ok.test', send=[get('/a'), get('/b', 'other.test')],
+             pause=0.2, answers=2)])
+    assert cases[0].status == 421, cases[0]
+    assert cases[0].logged()[-1] == 'http.host_mismatch'
+    assert 'tls.dst_mismatch' in cases[1].logged(), cases[1]
+    assert [r['target'] for r in cases[2].requests()] == ['/a'], cases[2]
+    assert cases[2].got.count('HTTP/1.1 ') == 2 and '421' in cases[2].got
+    assert {r['host'] for r in here.origin_requests()} == {'ok.test'}
+
+
+def test_ipv6_literals_are_refused_too(bed):
+    here = bed(READ)
+    got = here.run("curl -sS -m 5 -g 'http://[2001:db8::66]/'; "
+                   "curl -sS -m 5 -g 'http://[::ffff:203.0.113.66]/'")
+    assert here.origin_events('open') == [], got

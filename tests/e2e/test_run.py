@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`duenna run` as a command: what it gives back, what the command sees."""
+import os
+import signal
+import time
+
+import pytest
+
+from bed import descendants
+from canary import forms, in_bytes
+
+API = '- allow: https://api.test/**\n  credential: api\n'
+
+
+@pytest.fixture
+def here(bed):
+    return bed(API)
+
+
+@pytest.mark.parametrize('line, status', [
+    ('exit 0', 0), ('exit 7', 7), ('kill -TERM $$', 143), ('kill -9 $$', 137)])
+def test_it_gives_back_the_commands_exit_status(here, line, status):
+    assert here.run(line).exit == status
+
+
+def test_a_command_that_is_not_there_is_127_and_one_without_x_is_126(here):
+    here.write('project/plain', 'x')
+    assert here.run(['no-such-command']).exit == 127
+    assert here.run(['./plain']).exit == 126
+
+
+def test_usage_errors_are_125_or_2_and_run_nothing(here):
+    for args in (['--nonsense'], ['--policy', 'nowhere.yaml'],
+                 ['--name', 'Not Good'], ['--set', 'x']):
+        got = here.run('touch ran', args)
+        assert got.exit in (2, 125), (args, got)
+        assert got.err.strip(), args
+    assert not os.path.exists(here.project + '/ran')
+
+
+def test_without_a_policy_it_refuses_and_prints_how_to_make_one(here):
+    os.unlink(here.project + '/duenna.yaml')
+    got = here.run('touch ran')
+    assert got.exit == 125 and 'version: 1' in got.err, got
+    assert not os.path.exists(here.project + '/ran')
+
+
+def test_a_policy_is_chosen_by_name(here):
+    here.write('project/two.yaml', 'version: 1\npolicies:\n'
+               '  one: {rules: []}\n  two: {rules: []}\n')
+    assert here.run('true', ['--policy', 'two.yaml:two']).exit == 0
+    got = here.run('true', ['--policy', 'two.yaml'])
+    assert got.exit == 125 and 'one' in got.err and 'two' in got.err, got
+    assert here.run('true', ['--policy', 'two.yaml:three']).exit == 125
+
+
+def test_an_empty_policy_allows_nothing(bed):
+    here = bed('version: 1\npolicies: {p: {rules: []}}\n')
+    got = here.run('curl -sS https://ok.test/; curl -sS http://ok.test/')
+    assert set(got.reasons()) <= {'tls.sni_denied', 'http.host_denied',
+                                  'dns.denied'} and got.reasons(), got
+    assert here.origin_events('open') == []
+
+
+@pytest.mark.parametrize('mode, owner', [(0o644, None), (0o666, None)])
+def test_a_configuration_that_others_can_read_is_refused(here, mode, owner):
+    os.chmod(here.settings + '/config.yaml', mode)
+    got = here.run('true')
+    assert got.exit == 125 and 'config.yaml' in got.err, got
+
+
+def test_the_environment_is_a_list(here):
+    got = here.run('env', ['--env', 'WANTED'], env={
+        'WANTED': 'w', 'SECRET_X': 's', 'LD_PRELOAD': '', 'OPENSSL_CONF': '/x',
+        'https_proxy': 'http://p:1', 'SSH_AUTH_SOCK': '/run/x',
+        'LC_ALL': 'C.UTF-8', 'TZ': 'UTC'})
+    names = {line.split('=')[0] for line in got.out.splitlines()}
+    assert {'PATH', 'HOME', 'TERM', 'LANG', 'LC_ALL', 'TZ', 'WANTED',
+            'API_TOKEN', 'SSL_CERT_FILE', 'NODE_EXTRA_CA_CERTS'} <= names, got
+    assert not names & {'SECRET_X', 'LD_PRELOAD', 'OPENSSL_CONF', 'https_proxy',
+                        'SSH_AUTH_SOCK', 'SSL_CERT_DIR', 'GIT_SSL_CAPATH'}
+    assert 'proxy' in got.err, got
+
+
+def test_standard_streams_are_the_callers_and_no_more_descriptors(here):
+    got = here.run('cat; ls /proc/self/fd | sort -n | tr "\\n" " "; echo e >&2',
+                   stdin=None)
+    assert 'e\n' in got.err, got
+    assert got.out.split()[-4:] in (['0', '1', '2', '3'],), got
+
+
+def test_the_roles_have_an_empty_environment_and_no_privilege(here):
+    run = here.start(['sleep', '4'])
+    time.sleep(1.5)
+    seen = {}
+    for role, pids in run.roles().items():
+        for pid in pids:
+            with open('/proc/%d/environ' % pid, 'rb') as f:
+                assert f.read().strip(b'\0') == b'', role
+            with open('/proc/%d/status' % pid, encoding='utf-8') as f:
+                seen[role] = dict(line.rstrip('\n').split(':\t', 1)
+                                  for line in f if ':\t' in line)
+    got = run.wait()
+    assert {'worker', 'dialer', 'keeper', 'scribe'} <= set(seen), got
+    for role, status in seen.items():
+        assert status['NoNewPrivs'].strip() == '1', role
+        assert status['Seccomp'].strip() == '2', role
+        assert int(status['CapEff'], 16) == 0, (role, status['CapEff'])
+
+
+def test_no_file_that_the_command_sees_has_the_token_or_the_ca_key(here):
+    got = here.run(
+        'cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null; '
+        'grep -rlE "PRIVATE KEY" /etc/ssl /etc/duenna /tmp /run $HOME . '
+        '2>/dev/null; ls -a $HOME; cat $HOME/.config/duenna/* 2>/dev/null')
+    assert not in_bytes(got.out.encode(), forms(here.canary)), got
+    assert 'snakeoil' not in got.out and '.key' not in got.out
+
+
+def test_the_home_is_the_sandboxs_own_and_kept_only_by_name(here):
+    here.write('.ssh/id_ed25519', 'a key')
+    here.write('.gitconfig', '[user]\n\tname = Real\n')
+    got = here.run('ls -a $HOME; cat $HOME/.ssh/id_ed25519; '
+                   'git config user.name; echo x > $HOME/kept')
+    assert 'a key' not in got.out and 'Real' in got.out, got
+    assert here.run('cat $HOME/kept').exit != 0
+    assert not os.path.exists(here.home + '/kept')
+    here.run('echo y > $HOME/kept', ['--name', 'mine'])
+    assert here.run('cat $HOME/kept', ['--name', 'mine']).out == 'y\n'
+
+
+def test_the_project_is_writable_and_the_policy_is_not(here):
+    got = here.run('echo new > made; echo "x" >> duenna.yaml; '
+                   'mv duenna.yaml other; rm -f duenna.yaml')
+    with open(here.project + '/made', encoding='utf-8') as f:
+        assert f.read() == 'new\n', got
+    with open(here.project + '/duenna.yaml', encoding='utf-8') as f:
+        assert 'api.test' in f.read()
+
+
+def test_the_home_as_working_directory_is_refused(here):
+    got = here.run('true', ['--policy', 'project/duenna.yaml'], cwd=here.home)
+    assert got.exit == 125 and '--write' in got.err, got
+
+
+def test_a_socket_of_the_host_in_the_project_is_a_refusal_that_names_it(here):
+    import socket
+    path = here.project + '/agent.sock'
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(path)
+        got = here.run('true')
+    assert got.exit == 125 and 'agent.sock' in got.err, got
+
+
+def test_processes_of_the_host_are_not_to_be_seen(here):
+    got = here.run('ls /proc | grep -c "^[0-9]"; cat /proc/1/cmdline | tr '
+                   '"\\0" " "; kill -0 %d' % os.getpid())
+    assert int(got.out.split()[0]) < 8, got
+    assert 'No such process' in got.err or got.exit != 0
+
+
+def test_sigterm_reaches_the_command_and_a_second_one_kills(here):
+    run = here.start(['sh', '-c', 'trap "echo caught; exit 9" TERM; touch up; '
+                      'while :; do sleep 0.1; done'])
+    wait_for_file(here.project + '/up')
+    run.child.send_signal(signal.SIGTERM)
+    got = run.wait(10)
+    assert got.exit == 9 and 'caught' in got.out, got
+    run = here.start(['sh', '-c', 'trap "" TERM; touch up2; '
+                      'while :; do sleep 0.1; done'])
+    wait_for_file(here.project + '/up2')
+    run.child.send_signal(signal.SIGTERM)
+    time.sleep(0.5)
+    assert run.child.poll() is None
+    run.child.send_signal(signal.SIGTERM)
+    got = run.wait(10)
+    assert got.exit == 137, got
+
+
+def wait_for_file(path, seconds=10):
+    until = time.monotonic() + seconds
+    while not os.path.exists(path):
+        assert time.monotonic() < until, path
+        time.sleep(0.05)
+
+
+def test_background_children_end_with_the_command(here):
+    run = here.start(['sh', '-c', 'sleep 300 & sleep 300 & exit 3'])
+    got = run.wait(15)
+    assert got.exit == 3 and got.seconds < 10, got
+    assert not [line for line in descendants(os.getpid()).values()
+                if line[:2] == ['sleep', '300']]
+
+
+def test_a_program_that_makes_namespaces_inside_wins_nothing(here):
+    got = here.run('unshare -Urnm sh -c "curl -sS -m 3 https://api.test/x"; '
+                   'unshare -Urm umount /etc; ip link add d type dummy')
+    assert here.origin_events('open') == [], got
+
+
+@pytest.mark.parametrize('family', ['VSOCK', 'PACKET', 'ALG', 'BLUETOOTH'])
+def test_other_socket_families_are_refused(here, family):
+    got = here.run('python3 -c "import socket as s; '
+                   's.socket(s.AF_%s, s.SOCK_RAW)"' % family)
+    assert got.exit != 0 and 'Error' in got.err, got
+
+
+def test_two_runs_in_one_project_have_a_log_each(here):
+    one, two = (here.start(['sh', '-c', 'curl -sS https://api.test/%d' % i])
+                for i in (1, 2))
+    assert one.wait().exit == 0 and two.wait().exit == 0
+    assert len(here.logs()) == 2
+    for log in here.logs():
+        assert os.stat(log).st_mode & 0o777 == 0o600
+
+
+def test_a_log_inside_what_the_command_may_write_is_refused(here):
+    got = here.run('true', ['--audit', here.project + '/log.jsonl'])
+    assert got.exit == 125 and 'audit' in got.err, got
+
+
+def test_a_log_of_ones_own_is_continued_and_one_in_use_refused(here):
+    log = here.home + '/mine.jsonl'
+    assert here.run('true', ['--audit', log]).exit == 0
+    run = here.start(['sh', '-c', 'touch up3; sleep 2'], ['--audit', log])
+    wait_for_file(here.project + '/up3')
+    got = here.run('true', ['--audit', log])
+    assert got.exit == 125 and 'mine.jsonl' in got.err, got
+    assert run.wait().exit == 0
+    assert here.duenna('audit', 'verify', log)[0] == 0
+
+
+@pytest.mark.parametrize('make', [
+    lambda p: os.symlink('/etc/passwd', p), os.mkfifo, os.mkdir])
+def test_a_log_that_is_no_plain_file_is_refused(here, make):
+    make(here.home + '/odd')
+    got = here.run('true', ['--audit', here.home + '/odd'])
+    assert got.exit == 125, got
+
+
+def test_run_as_root_gives_the_command_a_user_of_its_own(here):
+    if os.environ['DUENNA_BED'] != 'root':
+        pytest.skip('the bed was made by an ordinary user')
+    os.chown(here.settings + '/config.yaml', 0, 0)
+    got = here.run('id -u; curl -sS https://api.test/_whoami', root=True)
+    assert '"good"' in got.out, got
