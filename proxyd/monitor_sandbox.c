@@ -12,13 +12,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/wr.h"
+#include "certs/trust.h"
 #include "cred/placeholder.h"
 #include "ns/env.h"
 #include "ns/home.h"
 #include "ns/job.h"
 #include "ns/watch.h"
 #include "proxyd/monitor_state.h"
-#include "proxyd/monitor_trust.h"
 
 #define PLACEHOLDERS_MAX 64 /* variables with a placeholder, of a run */
 #define BINDS_MAX 128	    /* entries of files: and --write */
@@ -36,9 +36,10 @@ struct sandbox {
 	bool has_netns;
 	struct netns_user user;
 	struct env env;
-	struct trust trust; /* files and variables for /etc */
-	char *home_dir;	    /* owned */
-	char *work;	    /* owned */
+	struct trust trust; /* what makes programs trust our CA */
+	struct view_file files[TRUST_FILES_MAX];
+	char *home_dir; /* owned */
+	char *work;	/* owned */
 	struct place places[PLACEHOLDERS_MAX];
 	size_t n_places;
 	struct view view;
@@ -264,7 +265,7 @@ make_view(struct monitor *m, struct sandbox *s, struct fail *fail)
 	if (m->cfg->audit != NULL)
 		closed[v->n_closed++] = m->cfg->audit;
 	v->closed = closed;
-	v->files = s->trust.files;
+	v->files = s->files;
 	v->n_files = s->trust.n_files;
 	v->root = s->user.uid == 0;
 	if (!add_binds(m, s))
@@ -341,6 +342,35 @@ watch_command(struct monitor *m, struct sandbox *s)
 	return 0;
 }
 
+/* The trust kit: files for /etc, and variables that the caller did not set. */
+static int
+make_trust(struct monitor *m, struct sandbox *s)
+{
+	uint32_t n_roots = owner_n_roots(m->owner);
+	struct slice *roots = mem_array(n_roots, sizeof(*roots));
+	enum err err = ERR_NONE;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < n_roots; i++)
+		roots[i] = owner_root(m->owner, i).der;
+	int result =
+	    trust_init(&s->trust, buf_slice(&m->trust), roots, n_roots, &err);
+	free(roots);
+	if (result != 0) {
+		monitor_fail(m, "cannot make the bundle of certificates: %s",
+		    err_text(err));
+		return -1;
+	}
+	for (size_t i = 0; i < s->trust.n_files; i++)
+		s->files[i] = (struct view_file){ s->trust.files[i].path,
+			buf_slice(&s->trust.files[i].bytes) };
+	const struct trust_variable *v = trust_variables(&n);
+	for (size_t i = 0; i < n; i++)
+		if (env_find(&s->env, v[i].name) == NULL)
+			env_set(&s->env, v[i].name, v[i].value);
+	return 0;
+}
+
 int
 sandbox_go(struct monitor *m)
 {
@@ -350,13 +380,8 @@ sandbox_go(struct monitor *m)
 		.view = &s->view,
 		.child = &s->child };
 
-	if (trust_make(&s->trust, m->owner, buf_slice(&m->trust)) != 0) {
-		monitor_fail(m, "cannot make the bundle of certificates");
+	if (make_trust(m, s) != 0)
 		return -1;
-	}
-	for (size_t i = 0; i < s->trust.n_variables; i++)
-		env_set(&s->env, s->trust.variables[i].name,
-		    s->trust.variables[i].value);
 	if (make_view(m, s, &fail) != 0)
 		return m->stage == STAGE_DONE ? -1 : fail_with(m, &fail);
 	s->child.environment = s->env.list;
