@@ -124,6 +124,21 @@ on_trust(struct monitor *m, struct slice body)
 }
 
 static void
+on_tally(struct monitor *m, struct slice body)
+{
+	struct rd r = rd_of(body);
+	uint64_t denied = rd_u64(&r), alarms = rd_u64(&r);
+	struct slice hash = rd_slice8(&r);
+
+	if (!rd_is_done(&r))
+		return;
+	m->n_denied = denied;
+	m->n_alarms = alarms;
+	buf_clear(&m->last_hash);
+	buf_put(&m->last_hash, hash);
+}
+
+static void
 on_role_msg(struct channel *ch UNUSED, struct msg *msg, void *arg)
 {
 	struct child *c = arg;
@@ -141,6 +156,8 @@ on_role_msg(struct channel *ch UNUSED, struct msg *msg, void *arg)
 		c->ready = true;
 	else if (msg->op == OP_TRUST)
 		on_trust(m, msg->body);
+	else if (msg->op == OP_TALLY)
+		on_tally(m, msg->body);
 	monitor_step(m);
 }
 

@@ -42,6 +42,7 @@ static const struct {
 	[OP_EVENT] = { "EVENT", M | W | D | K, S },
 	[OP_WRITTEN] = { "WRITTEN", S, M | W | D | K },
 	[OP_STATUS] = { "STATUS", S, M | W | D | K },
+	[OP_TALLY] = { "TALLY", S, M },
 	[OP_CERTIFY] = { "CERTIFY", S, K },
 	[OP_CERTIFIED] = { "CERTIFIED", K, S },
 };

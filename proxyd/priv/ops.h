@@ -104,10 +104,13 @@ enum op {
 	 * EVENT    an encoded event (audit/event.h); id 0: no answer wanted
 	 * WRITTEN  u8 1: it is in the log, 0: it could not be written
 	 * STATUS   scribe -> all: u8 1: the log takes records, 0: it does not
+	 * TALLY    scribe -> monitor, before the WRITTEN of a STOP: u64 denials,
+	 *          u64 alarms, s8 last hash (hex) of the log
 	 */
 	OP_EVENT = 112,
 	OP_WRITTEN = 113,
 	OP_STATUS = 114,
+	OP_TALLY = 116,
 
 	/*
 	 * scribe -> keeper
