@@ -133,8 +133,11 @@ on_readable(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 			channel_lost(c);
 			return;
 		}
+		size_t n = m.body.n;
 		deliver(c, &m);
 		msg_close_fds(&m);
+		/* It may have been a secret, and the next one be shorter. */
+		explicit_bzero(c->packet, MSG_SIZE_MAX - MSG_BODY_MAX + n);
 	}
 }
 

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * OpenSSL reads and writes through a BIO of ours: the bytes that were peeked at
+ * come first, then the descriptor's.  It does no waiting; each operation says
+ * what it wants next, and net/stream does the rest.
+ */
+#include <sys/socket.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include "tls/ctx_ssl.h"
+#include "tls/stream_tls.h"
+#include "tls/verify.h"
+
+struct stream_tls {
+	struct stream stream; /* first */
+	SSL *ssl;	      /* owned; NULL only while being made */
+	bool client;	      /* we are the client: it is an upstream */
+	uint8_t *kept;	      /* owned; peeked bytes not yet read, or NULL */
+	size_t kept_at, kept_n;
+	int failed; /* errno of the descriptor, 0: none */
+	bool ended; /* the descriptor gave end of file */
+	uint8_t host[VERIFY_HOST_MAX];
+	size_t host_n;
+	bool literal;
+};
+
+static const struct stream_ops ops;
+
+static int
+bio_read(BIO *bio, char *out, int max)
+{
+	struct stream_tls *t = BIO_get_data(bio);
+	size_t n;
+	ssize_t got;
+
+	BIO_clear_retry_flags(bio);
+	if (max <= 0)
+		return 0;
+	if (t->kept != NULL) {
+		n = t->kept_n - t->kept_at;
+		if (n > (size_t)max)
+			n = (size_t)max;
+		memcpy(out, t->kept + t->kept_at, n);
+		t->kept_at += n;
+		if (t->kept_at == t->kept_n) {
+			free(t->kept);
+			t->kept = NULL;
+		}
+		return (int)n;
+	}
+	do
+		got = recv(t->stream.fd, out, (size_t)max, 0);
+	while (got < 0 && errno == EINTR);
+	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		BIO_set_retry_read(bio);
+	else if (got < 0)
+		t->failed = errno;
+	else if (got == 0)
+		t->ended = true;
+	return (int)got;
+}
+
+static int
+bio_write(BIO *bio, const char *in, int n)
+{
+	struct stream_tls *t = BIO_get_data(bio);
+	ssize_t done;
+
+	BIO_clear_retry_flags(bio);
+	if (n <= 0)
+		return 0;
+	do
+		done = send(t->stream.fd, in, (size_t)n, MSG_NOSIGNAL);
+	while (done < 0 && errno == EINTR);
+	if (done < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		BIO_set_retry_write(bio);
+	else if (done < 0)
+		t->failed = errno;
+	return (int)done;
+}
+
+static long
+bio_ctrl(BIO *bio, int what, long number, void *p)
+{
+	struct stream_tls *t = BIO_get_data(bio);
+
+	(void)number;
+	(void)p;
+	if (what == BIO_CTRL_FLUSH)
+		return 1;
+	/* OpenSSL asks to tell a cut from an ordinary empty read. */
+	if (what == BIO_CTRL_EOF)
+		return t->ended ? 1 : 0;
+	return 0;
+}
+
+/* One a process, made on first need and kept. */
+static const BIO_METHOD *
+bio_method(void)
+{
+	static BIO_METHOD *method;
+
+	if (method != NULL)
+		return method;
+	method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
+	    "duenna stream");
+	if (method == NULL)
+		return NULL;
+	BIO_meth_set_read(method, bio_read);
+	BIO_meth_set_write(method, bio_write);
+	BIO_meth_set_ctrl(method, bio_ctrl);
+	return method;
+}
+
+/* What a failed handshake means, by OpenSSL's reason for it. */
+static const struct {
+	int code;
+	enum reason server, client;
+	const char *text;
+} causes[] = {
+	{ SSL_R_UNSUPPORTED_PROTOCOL, REASON_TLS_VERSION, REASON_UP_CERT,
+	    "no TLS version that both speak" },
+	{ SSL_R_VERSION_TOO_LOW, REASON_TLS_VERSION, REASON_UP_CERT,
+	    "TLS version is too old" },
+	{ SSL_R_WRONG_VERSION_NUMBER, REASON_TLS_NOT_TLS, REASON_UP_CERT,
+	    "the peer does not speak TLS" },
+	{ SSL_R_HTTP_REQUEST, REASON_TLS_NOT_TLS, REASON_UP_CERT,
+	    "plain HTTP where TLS was expected" },
+	{ SSL_R_NO_SHARED_CIPHER, REASON_TLS_VERSION, REASON_UP_CERT,
+	    "no cipher suite that both speak" },
+	{ SSL_R_NO_SHARED_SIGNATURE_ALGORITHMS, REASON_TLS_VERSION,
+	    REASON_UP_CERT, "no signature algorithm that both speak" },
+	{ SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM, REASON_TLS_VERSION,
+	    REASON_UP_CERT, "no signature algorithm that both speak" },
+	{ SSL_R_NO_SUITABLE_KEY_SHARE, REASON_TLS_VERSION, REASON_UP_CERT,
+	    "no key exchange group that both speak" },
+	{ SSL_R_NO_SUITABLE_GROUPS, REASON_TLS_VERSION, REASON_UP_CERT,
+	    "no key exchange group that both speak" },
+	{ SSL_R_NO_APPLICATION_PROTOCOL, REASON_TLS_VERSION, REASON_UP_CERT,
+	    "no application protocol (ALPN) that both speak" },
+	{ SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL, REASON_CLIENT_ABORT,
+	    REASON_UP_CERT, "the peer speaks no HTTP/1.1 (ALPN)" },
+	{ SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, REASON_CLIENT_ABORT,
+	    REASON_UP_CERT, "no TLS version that both speak" },
+	{ SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE, REASON_CLIENT_ABORT,
+	    REASON_UP_CERT, "the peer refused the handshake" },
+	{ SSL_R_TLSV1_ALERT_UNKNOWN_CA, REASON_CLIENT_ABORT, REASON_UP_CERT,
+	    "the peer does not trust our certificate's issuer" },
+	{ SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, REASON_CLIENT_ABORT,
+	    REASON_UP_CERT, "the peer refused our certificate" },
+	{ SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, REASON_CLIENT_ABORT,
+	    REASON_UP_CERT, "the peer refused our certificate" },
+	{ SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, REASON_CLIENT_ABORT,
+	    REASON_UP_CERT, "the origin wants a client certificate" },
+	{ SSL_R_UNSAFE_LEGACY_RENEGOTIATION_DISABLED, REASON_TLS_VERSION,
+	    REASON_UP_CERT, "the peer lacks secure renegotiation" },
+	{ SSL_R_DH_KEY_TOO_SMALL, REASON_TLS_VERSION, REASON_UP_CERT,
+	    "the peer's key exchange is too weak" },
+};
+
+static enum reason
+other_reason(const struct stream_tls *t)
+{
+	if (t->client)
+		return t->stream.ready ? REASON_UP_RESPONSE : REASON_UP_CERT;
+	return t->stream.ready || t->ended || t->failed != 0 ?
+	    REASON_CLIENT_ABORT :
+	    REASON_TLS_NOT_TLS;
+}
+
+/* The descriptor failed or ended, without a word of TLS. */
+static enum stream_io
+fail_cut(struct stream_tls *t)
+{
+	const char *text = t->stream.ready ?
+	    "connection was cut without TLS's close_notify" :
+	    "connection was closed during the TLS handshake";
+
+	if (t->failed == ECONNRESET || t->failed == EPIPE)
+		text = "connection was reset";
+	else if (t->failed != 0)
+		text = strerror(t->failed);
+	stream_fail(&t->stream, other_reason(t), text);
+	return STREAM_IO_BROKEN;
+}
+
+/* OpenSSL ended it: find out why, for the record and for people. */
+static enum stream_io
+fail_tls(struct stream_tls *t)
+{
+	unsigned long error = ERR_peek_error();
+	const char *text = t->client ? verify_text(t->ssl) : NULL;
+
+	if (text != NULL) {
+		stream_fail(&t->stream, REASON_UP_CERT, text);
+		return STREAM_IO_BROKEN;
+	}
+	if (ERR_GET_LIB(error) != ERR_LIB_SSL)
+		return fail_cut(t);
+	if (ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+		return fail_cut(t);
+	for (size_t i = 0; i < COUNT_OF(causes); i++) {
+		if (causes[i].code != ERR_GET_REASON(error))
+			continue;
+		stream_fail(&t->stream,
+		    t->client ? causes[i].client : causes[i].server,
+		    causes[i].text);
+		return STREAM_IO_BROKEN;
+	}
+	text = ERR_reason_error_string(error);
+	stream_fail(&t->stream, other_reason(t),
+	    text == NULL ? "TLS failed" : text);
+	return STREAM_IO_BROKEN;
+}
+
+/* What OpenSSL's refusal `result` means for the stream. */
+static enum stream_io
+outcome(struct stream_tls *t, int result)
+{
+	switch (SSL_get_error(t->ssl, result)) {
+	case SSL_ERROR_WANT_READ:
+		return STREAM_IO_READ;
+	case SSL_ERROR_WANT_WRITE:
+		return STREAM_IO_WRITE;
+	case SSL_ERROR_ZERO_RETURN:
+		return STREAM_IO_EOF;
+	case SSL_ERROR_SYSCALL:
+		return fail_cut(t);
+	default:
+		return fail_tls(t);
+	}
+}
+
+/* The upstream may answer ALPN with what was offered, or not at all. */
+static bool
+alpn_is_fine(struct stream_tls *t)
+{
+	const unsigned char *got = NULL;
+	unsigned n = 0;
+
+	SSL_get0_alpn_selected(t->ssl, &got, &n);
+	return n == 0 || slice_eq(slice_of(got, n), SLICE("http/1.1"));
+}
+
+static enum stream_io
+tls_start(struct stream *s)
+{
+	struct stream_tls *t = (struct stream_tls *)s;
+	int result;
+
+	ERR_clear_error();
+	result = SSL_do_handshake(t->ssl);
+	if (result != 1) {
+		enum stream_io io = outcome(t, result);
+		/* close_notify before Finished: given up, not ended. */
+		return io == STREAM_IO_EOF ? fail_cut(t) : io;
+	}
+	if (!t->client)
+		return STREAM_IO_OK;
+	if (!verify_is_good(t->ssl, slice_of(t->host, t->host_n), t->literal)) {
+		stream_fail(s, REASON_UP_CERT, "certificate does not verify");
+		return STREAM_IO_BROKEN;
+	}
+	if (!alpn_is_fine(t)) {
+		stream_fail(s, REASON_UP_CERT,
+		    "the origin chose a protocol that was not offered");
+		return STREAM_IO_BROKEN;
+	}
+	return STREAM_IO_OK;
+}
+
+static enum stream_io
+tls_read(struct stream *s, uint8_t *p, size_t max, size_t *n)
+{
+	struct stream_tls *t = (struct stream_tls *)s;
+	int result;
+
+	ERR_clear_error();
+	result = SSL_read_ex(t->ssl, p, max, n);
+	return result == 1 ? STREAM_IO_OK : outcome(t, result);
+}
+
+static enum stream_io
+tls_write(struct stream *s, const uint8_t *p, size_t n, size_t *done)
+{
+	struct stream_tls *t = (struct stream_tls *)s;
+	int result;
+
+	ERR_clear_error();
+	result = SSL_write_ex(t->ssl, p, n, done);
+	return result == 1 ? STREAM_IO_OK : outcome(t, result);
+}
+
+static enum stream_io
+tls_shut(struct stream *s)
+{
+	struct stream_tls *t = (struct stream_tls *)s;
+	int result = 0;
+
+	ERR_clear_error();
+	if ((SSL_get_shutdown(t->ssl) & SSL_SENT_SHUTDOWN) == 0)
+		result = SSL_shutdown(t->ssl);
+	/* 0: ours is sent, the peer's has not come; that is all we want. */
+	if (result < 0)
+		return outcome(t, result);
+	(void)shutdown(s->fd, SHUT_WR);
+	return STREAM_IO_OK;
+}
+
+static void
+tls_free(struct stream *s)
+{
+	struct stream_tls *t = (struct stream_tls *)s;
+
+	SSL_free(t->ssl); /* and the BIO */
+	free(t->kept);
+	free(t);
+}
+
+static const struct stream_ops ops = {
+	.start = tls_start,
+	.read = tls_read,
+	.write = tls_write,
+	.shut = tls_shut,
+	.free = tls_free,
+};
+
+/* Give the SSL its BIO.  False: no memory. */
+static bool
+attach_bio(struct stream_tls *t)
+{
+	const BIO_METHOD *method = bio_method();
+	BIO *bio = method == NULL ? NULL : BIO_new(method);
+
+	if (bio == NULL)
+		return false;
+	BIO_set_data(bio, t);
+	BIO_set_init(bio, 1);
+	SSL_set_bio(t->ssl, bio, bio);
+	return true;
+}
+
+/* The last steps of both constructors; frees what failed. */
+static struct stream *
+finish(struct stream_tls *t, struct loop *l, int fd, enum err *err)
+{
+	if (attach_bio(t)) {
+		if (stream_init(&t->stream, &ops, l, fd, err) == 0)
+			return &t->stream;
+	} else {
+		close(fd);
+		*err = ERR_MEMORY;
+	}
+	tls_free(&t->stream);
+	return NULL;
+}
+
+struct stream *
+stream_tls_accept(struct loop *l, int fd, struct ctx_server *ctx,
+    struct leaf *leaf, struct slice kept, enum err *err)
+{
+	struct stream_tls *t = calloc(1, sizeof(*t));
+
+	*err = ERR_MEMORY;
+	if (t == NULL)
+		goto fail;
+	if (kept.n != 0) {
+		t->kept = malloc(kept.n);
+		if (t->kept == NULL)
+			goto fail;
+		memcpy(t->kept, kept.p, kept.n);
+		t->kept_n = kept.n;
+	}
+	/* The SSL shares the certificate; the leaf itself is not kept. */
+	t->ssl = ctx_server_ssl(ctx, leaf_cert(leaf));
+	if (t->ssl == NULL) {
+		*err = ERR_CRYPTO;
+		goto fail;
+	}
+	return finish(t, l, fd, err);
+fail:
+	if (t != NULL)
+		tls_free(&t->stream);
+	close(fd);
+	return NULL;
+}
+
+static bool
+set_peer(struct stream_tls *t, const struct stream_tls_peer *peer)
+{
+	static const unsigned char alpn[] = "\x08http/1.1";
+
+	if (!verify_host(t->ssl, peer->host, peer->literal))
+		return false;
+	memcpy(t->host, peer->host.p, peer->host.n);
+	t->host_n = peer->host.n;
+	t->literal = peer->literal;
+	/* 0 is success here, unlike everywhere else. */
+	return !peer->alpn ||
+	    SSL_set_alpn_protos(t->ssl, alpn, sizeof(alpn) - 1) == 0;
+}
+
+struct stream *
+stream_tls_connect(struct loop *l, int fd, struct ctx_client *ctx,
+    const struct stream_tls_peer *peer, enum err *err)
+{
+	struct stream_tls *t = calloc(1, sizeof(*t));
+
+	*err = ERR_MEMORY;
+	if (t == NULL)
+		goto fail;
+	*err = ERR_CRYPTO;
+	t->client = true;
+	t->ssl = ctx_client_ssl(ctx, peer->item, peer->only_roots);
+	if (t->ssl == NULL || !set_peer(t, peer))
+		goto fail;
+	return finish(t, l, fd, err);
+fail:
+	if (t != NULL)
+		tls_free(&t->stream);
+	close(fd);
+	return NULL;
+}
+
+bool
+stream_tls_is_verified(const struct stream *s, struct slice host, bool literal)
+{
+	const struct stream_tls *t = (const struct stream_tls *)s;
+
+	return s->ops == &ops && t->client && stream_is_ready(s) &&
+	    slice_eq(slice_of(t->host, t->host_n), host) &&
+	    verify_is_good(t->ssl, host, literal);
+}
