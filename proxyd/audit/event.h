@@ -11,27 +11,28 @@
 #define AUDIT_EVENT_H
 
 #include "base/attr.h"
+#include "base/limits.h"
 #include "base/reason.h"
 #include "base/slice.h"
 
 /* clang-format off */
-#define EVENT_LIST(X)                                                          \
-	X(START, "start")                                                      \
-	X(STOP, "stop")                                                        \
-	X(PROGRAM, "program")                                                  \
-	X(ATTACH, "attach")                                                    \
-	X(DETACH, "detach")                                                    \
-	X(FLOW_BEGIN, "flow.begin")                                            \
-	X(FLOW_END, "flow.end")                                                \
-	X(REQUEST_BEGIN, "request.begin")                                      \
-	X(REQUEST_END, "request.end")                                          \
-	X(DIAL, "dial")                                                        \
-	X(RELEASE, "release")                                                  \
-	X(DNS, "dns")                                                          \
-	X(DROP, "drop")                                                        \
-	X(CHECKPOINT, "checkpoint")                                            \
-	X(GAP, "gap")                                                          \
-	X(ALARM, "alarm")
+#define EVENT_LIST(X) \
+	X(START, "start", "a log begins, or its scribe was started anew; has the key of its checkpoints") \
+	X(STOP, "stop", "the run has ended in good order") \
+	X(PROGRAM, "program", "a policy is in force for a sandbox") \
+	X(ATTACH, "attach", "a sandbox is there") \
+	X(DETACH, "detach", "a sandbox is gone") \
+	X(FLOW_BEGIN, "flow.begin", "a connection, before its first byte to an upstream") \
+	X(FLOW_END, "flow.end", "a connection is over") \
+	X(REQUEST_BEGIN, "request.begin", "a request that carries a credential, before it is sent") \
+	X(REQUEST_END, "request.end", "a request: refused, or done with") \
+	X(DIAL, "dial", "an outward connection, made or refused; written by the dialer") \
+	X(RELEASE, "release", "a credential given for one request, or refused; written by the keeper") \
+	X(DNS, "dns", "a question that was refused") \
+	X(DROP, "drop", "packets that the kernel dropped, counted") \
+	X(CHECKPOINT, "checkpoint", "a signature over all that stands before") \
+	X(GAP, "gap", "records that could not be written, counted") \
+	X(ALARM, "alarm", "something that a person should look at")
 
 /*
  * Fields: member, key of the JSON line, type (TEXT, NUMBER, BOOL).  The order
@@ -50,6 +51,7 @@
 	X(FAULT, "duenna.fault", TEXT)                                         \
 	X(DETAIL, "duenna.detail", TEXT)                                       \
 	X(FACTS_KIND, "duenna.facts", TEXT)                                    \
+	X(FACTS_RULE, "duenna.facts.rule", NUMBER)                             \
 	X(DST_ADDRESS, "network.local.address", TEXT)                          \
 	X(DST_PORT, "network.local.port", NUMBER)                              \
 	X(SNI, "tls.client.server_name", TEXT)                                 \
@@ -82,19 +84,21 @@
 	X(QUESTIONS, "duenna.questions", NUMBER)                               \
 	X(MASKED, "duenna.masked", NUMBER)                                     \
 	X(DURATION_US, "duenna.duration_us", NUMBER)                           \
-	X(COUNT, "duenna.count", NUMBER)                                       \
+	X(COUNTED, "duenna.count", NUMBER)                                     \
+	X(REPEATED, "duenna.repeated", BOOL)                                   \
 	X(ROLE, "duenna.role", TEXT)                                           \
 	X(VERSION, "service.version", TEXT)                                    \
 	X(KEY, "duenna.key", TEXT)                                             \
 	X(KEY_SIGNATURE, "duenna.key.signature", TEXT)                         \
 	X(MACHINE_KEY, "duenna.machine_key", TEXT)                             \
+	X(COVERED, "duenna.covered", TEXT)                                     \
 	X(SIGNATURE, "duenna.signature", TEXT)                                 \
 	X(COMMAND, "process.executable.name", TEXT)                            \
 	X(EXIT, "process.exit.code", NUMBER)
 /* clang-format on */
 
 enum event_kind {
-#define X(id, name) EVENT_##id,
+#define X(id, name, meaning) EVENT_##id,
 	EVENT_LIST(X)
 #undef X
 	EVENT_COUNT
@@ -107,8 +111,15 @@ enum event_field {
 	FIELD_COUNT
 };
 
-#define EVENT_TEXT_MAX 8192  /* bytes of one text field; longer ones are cut */
-#define EVENT_SIZE_MAX 49152 /* bytes of an encoded event */
+/*
+ * Bytes of one text field.  A longer one is cut when it is encoded and ends in
+ * "...(N bytes, sha256:DIGITS)" of the whole; so whatever a peer chose, an
+ * event can be encoded.
+ */
+#define EVENT_TEXT_MAX 768
+#define EVENT_PATH_MAX LIMIT_PATH_SIZE	  /* of PATH */
+#define EVENT_QUERY_MAX LIMIT_TARGET_SIZE /* of QUERY */
+#define EVENT_SIZE_MAX 49152		  /* bytes of an encoded event */
 
 struct event {
 	enum event_kind kind;
@@ -119,20 +130,48 @@ struct event {
 _Static_assert(FIELD_COUNT <= 64, "struct event has one bit a field");
 
 const char *event_name(enum event_kind kind);
-const char *field_key(enum event_field field);
-bool field_is_text(enum event_field field);
-bool field_is_bool(enum event_field field);
+const char *event_meaning(enum event_kind kind); /* one sentence */
+
+/* The kind of that name, or EVENT_COUNT. */
+enum event_kind event_find(struct slice name);
+
+const char *event_field_key(enum event_field field);
+bool event_field_is_text(enum event_field field);
+bool event_field_is_bool(enum event_field field);
+
+/* Bytes that a text field may have. */
+size_t event_field_max(enum event_field field);
+
+/* The field of that key, or FIELD_COUNT. */
+enum event_field event_field_find(struct slice key);
+
+/* Must an event of this kind have that field? */
+bool event_needs(enum event_kind kind, enum event_field field);
 
 void event_init(struct event *e, enum event_kind kind);
 void event_text(struct event *e, enum event_field field, struct slice value);
 void event_str(struct event *e, enum event_field field, const char *value);
 void event_number(struct event *e, enum event_field field, uint64_t value);
 void event_bool(struct event *e, enum event_field field, bool value);
+void event_reason(struct event *e, enum reason reason);
+
+bool event_has(const struct event *e, enum event_field field);
+
+/* The text of a field, empty if it is not there; the number, 0 likewise. */
+struct slice event_text_of(const struct event *e, enum event_field field);
+uint64_t event_number_of(const struct event *e, enum event_field field);
+
+/*
+ * What is wrong with it, or NULL: a field that its kind must have is missing
+ * (`field` is that one), a reason or verdict is not of the list, or facts stand
+ * there without program and verdict.
+ */
+const char *event_check(const struct event *e, enum event_field *field);
 
 /*
  * For the way to the scribe.  event_encode returns the bytes written to `out`,
- * 0 if they do not fit in `max`.  event_decode reads hostile bytes; the texts
- * point into `in`.  False: not an encoded event.
+ * or 0 if they do not fit in `max`: they always fit in EVENT_SIZE_MAX.
+ * event_decode reads hostile bytes; the texts point into `in`.  False: not an encoded event.
  */
 size_t event_encode(const struct event *e, uint8_t *out, size_t max);
 MUST_USE bool event_decode(struct slice in, struct event *e);

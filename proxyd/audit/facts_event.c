@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "audit/facts_event.h"
+#include "base/wr.h"
+#include "policy/policy.h"
+
+static const char *const kind_names[] = {
+	[FACTS_NAME] = "name",
+	[FACTS_CONNECT] = "connect",
+	[FACTS_REQUEST] = "request",
+	[FACTS_DIAL] = "dial",
+};
+
+static const char *const scheme_names[] = {
+	[SCHEME_HTTP] = "http",
+	[SCHEME_HTTPS] = "https",
+};
+
+static void
+put_number(struct event *e, enum event_field field, uint64_t value)
+{
+	if (value != 0)
+		event_number(e, field, value);
+}
+
+static void
+put_bool(struct event *e, enum event_field field, bool value)
+{
+	if (value)
+		event_bool(e, field, true);
+}
+
+static void
+put_text(struct event *e, enum event_field field, struct slice value)
+{
+	if (value.n != 0)
+		event_text(e, field, value);
+}
+
+/* Whether the value of a pair stays; `kept` says which keys a rule judges. */
+typedef bool keep_value(const struct program *p, const struct facts *f,
+    struct slice key, struct slice value);
+
+static bool
+keep_none(const struct program *p UNUSED, const struct facts *f UNUSED,
+    struct slice key UNUSED, struct slice value UNUSED)
+{
+	return false;
+}
+
+static bool
+keep_all(const struct program *p UNUSED, const struct facts *f UNUSED,
+    struct slice key UNUSED, struct slice value UNUSED)
+{
+	return true;
+}
+
+/* The query with those values that `keep` says, into `out`. */
+static struct slice
+shorten(const struct program *p, const struct facts *f, keep_value *keep,
+    uint8_t out[LIMIT_TARGET_SIZE])
+{
+	struct wr w = wr_of(out, LIMIT_TARGET_SIZE);
+	struct slice rest = f->query;
+
+	while (rest.n != 0) {
+		const uint8_t *end = memchr(rest.p, '&', rest.n);
+		size_t n = end == NULL ? rest.n : (size_t)(end - rest.p);
+		struct slice pair = slice_first(rest, n);
+		const uint8_t *equals = n == 0 ? NULL : memchr(pair.p, '=', n);
+		size_t k = equals == NULL ? n : (size_t)(equals - pair.p);
+		struct slice key = slice_first(pair, k);
+		bool whole =
+		    equals == NULL || keep(p, f, key, slice_from(pair, k + 1));
+		wr_bytes(&w, whole ? pair : key);
+		if (end != NULL)
+			wr_u8(&w, '&');
+		rest = slice_from(rest, n + (end != NULL ? 1 : 0));
+	}
+	return wr_slice(&w);
+}
+
+static bool
+decides_as(const struct program *p, const struct facts *f, struct slice query,
+    const struct verdict *v)
+{
+	struct facts other = *f;
+
+	other.query = query;
+	struct verdict w = policy_decide(p, &other);
+	return w.allow == v->allow && w.reason == v->reason &&
+	    w.rule == v->rule;
+}
+
+/*
+ * A value that no rule judges can still count: one with a semicolon, or behind
+ * no key.  Hence the question whether the verdict is the same.
+ */
+static void
+put_query(const struct program *p, const struct facts *f,
+    const struct verdict *v, struct facts_text *text, struct event *e)
+{
+	static keep_value *const ways[] = { keep_none, keep_all };
+
+	put_bool(e, FIELD_HAS_QUERY, f->has_query);
+	if (p == NULL || !f->has_query || f->fault != REASON_ALLOW ||
+	    f->query.n > LIMIT_TARGET_SIZE)
+		return;
+	for (size_t i = 0; i < COUNT_OF(ways); i++) {
+		struct slice query = shorten(p, f, ways[i], text->query);
+		event_text(e, FIELD_QUERY, query);
+		if (decides_as(p, f, query, v))
+			return;
+	}
+}
+
+static void
+put_verdict(const struct program *p, const struct verdict *v, struct event *e)
+{
+	event_str(e, FIELD_VERDICT, v->allow ? "allow" : "deny");
+	event_reason(e, v->reason);
+	if (p == NULL || v->rule >= program_n_rules(p))
+		return;
+	event_text(e, FIELD_RULE, program_rule(p, v->rule).name);
+	event_number(e, FIELD_RULE_INDEX, v->rule);
+}
+
+static void
+put_request(const struct facts *f, struct event *e)
+{
+	put_text(e, FIELD_METHOD, f->method);
+	put_text(e, FIELD_PATH, f->path);
+	put_bool(e, FIELD_UPGRADE, f->upgrade);
+	put_number(e, FIELD_FOREIGN, f->foreign);
+	put_bool(e, FIELD_SIGNED_URL, f->signed_url);
+	put_bool(e, FIELD_COOKIE, f->cookie);
+	put_bool(e, FIELD_RANGE, f->range);
+	put_number(e, FIELD_PLACEHOLDER, f->placeholder);
+	if (f->placeholder == PLACEHOLDER_IN_SLOT)
+		event_number(e, FIELD_PLACEHOLDER_OF, f->placeholder_of);
+}
+
+void
+facts_to_event(const struct program *p, const struct facts *f,
+    const struct verdict *v, struct facts_text *text, struct event *e)
+{
+	put_verdict(p, v, e);
+	event_str(e, FIELD_FACTS_KIND, kind_names[f->kind]);
+	if (f->fault != REASON_ALLOW)
+		event_str(e, FIELD_FAULT, reason_name(f->fault));
+	if (f->dst.family != 0) {
+		ip_text(&f->dst, text->dst);
+		event_str(e, FIELD_DST_ADDRESS, text->dst);
+	}
+	if (f->has_sni)
+		event_text(e, FIELD_SNI, f->sni);
+	if (f->kind == FACTS_NAME)
+		event_number(e, FIELD_QTYPE, f->qtype);
+	else
+		event_str(e, FIELD_SCHEME, scheme_names[f->scheme]);
+	if (f->kind == FACTS_DIAL)
+		event_number(e, FIELD_FACTS_RULE, f->rule);
+	put_text(e, FIELD_HOST, f->host);
+	put_number(e, FIELD_PORT, f->port);
+	if (f->kind == FACTS_REQUEST)
+		put_request(f, e);
+	put_query(p, f, v, text, e);
+}
+
+/* The index of a name in a list, or -1. */
+static int
+find_name(const char *const *names, size_t n, struct slice name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (slice_eq_str(name, names[i]))
+			return (int)i;
+	return -1;
+}
+
+/* A number that fits its type, and of an enum below its count. */
+static bool
+take_number(const struct event *e, enum event_field field, uint64_t max,
+    uint64_t *v)
+{
+	*v = event_number_of(e, field);
+	return *v <= max;
+}
+
+static bool
+take_numbers(const struct event *e, struct facts *f)
+{
+	uint64_t port, qtype, rule, foreign, placeholder, of;
+
+	if (!take_number(e, FIELD_PORT, UINT16_MAX, &port) ||
+	    !take_number(e, FIELD_QTYPE, UINT16_MAX, &qtype) ||
+	    !take_number(e, FIELD_FACTS_RULE, UINT32_MAX, &rule) ||
+	    !take_number(e, FIELD_FOREIGN, (1U << FOREIGN_SLOT_COUNT) - 1,
+		&foreign) ||
+	    !take_number(e, FIELD_PLACEHOLDER, PLACEHOLDER_FOREIGN,
+		&placeholder) ||
+	    !take_number(e, FIELD_PLACEHOLDER_OF, UINT32_MAX, &of))
+		return false;
+	f->port = (uint16_t)port;
+	f->qtype = (uint16_t)qtype;
+	f->rule = (uint32_t)rule;
+	f->foreign = (uint32_t)foreign;
+	f->placeholder = (enum placeholder_seen)placeholder;
+	f->placeholder_of = (uint32_t)of;
+	return true;
+}
+
+static void
+take_request(const struct event *e, struct facts *f)
+{
+	f->method = event_text_of(e, FIELD_METHOD);
+	f->path = event_text_of(e, FIELD_PATH);
+	f->has_query = event_number_of(e, FIELD_HAS_QUERY) != 0;
+	f->query = event_text_of(e, FIELD_QUERY);
+	f->upgrade = event_number_of(e, FIELD_UPGRADE) != 0;
+	f->signed_url = event_number_of(e, FIELD_SIGNED_URL) != 0;
+	f->cookie = event_number_of(e, FIELD_COOKIE) != 0;
+	f->range = event_number_of(e, FIELD_RANGE) != 0;
+}
+
+bool
+facts_from_event(const struct event *e, struct facts *f)
+{
+	int kind = find_name(kind_names, COUNT_OF(kind_names),
+	    event_text_of(e, FIELD_FACTS_KIND));
+	int scheme = find_name(scheme_names, COUNT_OF(scheme_names),
+	    event_text_of(e, FIELD_SCHEME));
+
+	if (kind < 0 || (scheme < 0 && kind != FACTS_NAME))
+		return false;
+	*f = (struct facts){ .kind = (enum facts_kind)kind };
+	if (scheme >= 0)
+		f->scheme = (enum scheme)scheme;
+	if (event_has(e, FIELD_FAULT))
+		f->fault = reason_find(e->text[FIELD_FAULT]);
+	if (f->fault == REASON_COUNT)
+		return false;
+	if (event_has(e, FIELD_DST_ADDRESS) &&
+	    !ip_parse(e->text[FIELD_DST_ADDRESS], &f->dst))
+		return false;
+	f->has_sni = event_has(e, FIELD_SNI);
+	f->sni = event_text_of(e, FIELD_SNI);
+	f->host = event_text_of(e, FIELD_HOST);
+	if (kind == FACTS_REQUEST)
+		take_request(e, f);
+	return take_numbers(e, f);
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Theory.  All that was sent, or shall be, stands in one list in its order,
+ * until the scribe has confirmed it.  The scribe writes what comes over one
+ * channel in order, so an answer confirms everything without a callback that
+ * stands before it as well.  Therefore only one record without a callback asks
+ * for an answer at a time; when that comes and others were sent meanwhile, an
+ * EVENT without a body asks for them.
+ */
+#include <sys/queue.h>
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/rd.h"
+#include "priv/ops.h"
+#include "record/denials.h"
+#include "record/recorder.h"
+
+#define FLUSH_S 1 /* aggregated denials leave this often */
+
+enum state {
+	UNSENT, /* the next scribe gets it */
+	SILENT, /* sent; an answer to a later one will cover it */
+	ASKED,	/* sent; its own answer is waited for */
+	STATES
+};
+
+struct kept {
+	TAILQ_ENTRY(kept) entry;
+	struct recorder *recorder; /* borrowed: the list's */
+	enum state state;
+	uint32_t id;   /* of the request, when ASKED */
+	bool was_sent; /* to some scribe */
+	bool barrier;  /* no record: asks for those before it */
+	recorder_on_written *on_written;
+	void *arg;
+	size_t n;
+	uint8_t bytes[]; /* the encoded event; none if it has a callback */
+};
+
+struct recorder {
+	struct loop *loop;	 /* borrowed */
+	struct channel *channel; /* borrowed; NULL: away */
+	bool takes;		 /* what STATUS said */
+	bool was_ready;		 /* what on_ready was told */
+	recorder_on_ready *on_ready;
+	void *arg;
+	TAILQ_HEAD(kept_list, kept) list;
+	size_t n_kept, size;
+	size_t n_of[STATES];	 /* entries without a callback */
+	uint64_t lost;		 /* records that could not be kept */
+	struct denials *denials; /* owned */
+	struct event *flush;	 /* owned; pending while there are any */
+	uint8_t scratch[EVENT_SIZE_MAX];
+};
+
+static void on_flush(evutil_socket_t fd, short what, void *arg);
+
+struct recorder *
+recorder_new(struct loop *l, recorder_on_ready *on_ready, void *arg,
+    enum err *err)
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+
+	*err = ERR_MEMORY;
+	if (r == NULL)
+		return NULL;
+	r->loop = l;
+	r->on_ready = on_ready;
+	r->arg = arg;
+	TAILQ_INIT(&r->list);
+	r->denials = denials_new(err);
+	r->flush = event_new(loop_base(l), -1, 0, on_flush, r);
+	if (r->denials == NULL || r->flush == NULL) {
+		recorder_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+static void
+set_state(struct kept *k, enum state state)
+{
+	struct recorder *r = k->recorder;
+
+	if (k->on_written == NULL) {
+		r->n_of[k->state]--;
+		r->n_of[state]++;
+	}
+	k->state = state;
+}
+
+static void
+drop(struct kept *k)
+{
+	struct recorder *r = k->recorder;
+
+	if (k->on_written == NULL)
+		r->n_of[k->state]--;
+	TAILQ_REMOVE(&r->list, k, entry);
+	r->n_kept--;
+	r->size -= k->n;
+	free(k);
+}
+
+void
+recorder_free(struct recorder *r)
+{
+	if (r == NULL)
+		return;
+	while (!TAILQ_EMPTY(&r->list)) {
+		struct kept *k = TAILQ_FIRST(&r->list);
+		channel_cancel(r->channel, k->id);
+		drop(k);
+	}
+	if (r->flush != NULL)
+		event_free(r->flush);
+	denials_free(r->denials);
+	free(r);
+}
+
+bool
+recorder_has_scribe(const struct recorder *r)
+{
+	return channel_is_open(r->channel);
+}
+
+bool
+recorder_is_ready(const struct recorder *r)
+{
+	return recorder_has_scribe(r) && r->takes &&
+	    r->n_kept < RECORDER_BEHIND_MAX;
+}
+
+static void
+tell_ready(struct recorder *r)
+{
+	bool ready = recorder_is_ready(r);
+
+	if (ready == r->was_ready)
+		return;
+	r->was_ready = ready;
+	if (r->on_ready != NULL)
+		r->on_ready(ready, r->arg);
+}
+
+static void on_answer(struct msg *m, void *arg);
+
+/*
+ * Send one entry, as a question if nobody without a callback asks yet.  False:
+ * the channel refused it, which it does for want of memory or because it is
+ * closed and has not said so; then the next scribe gets it.
+ */
+static bool
+transmit(struct kept *k, struct slice body)
+{
+	struct recorder *r = k->recorder;
+	struct msg m = { .op = OP_EVENT, .body = body };
+	enum err err = ERR_NONE;
+
+	if (k->on_written != NULL || r->n_of[ASKED] == 0) {
+		k->id = channel_ask(r->channel, &m, on_answer, k, &err);
+		if (k->id == 0)
+			return false;
+		set_state(k, ASKED);
+	} else {
+		if (channel_send(r->channel, &m, &err) != 0)
+			return false;
+		set_state(k, SILENT);
+	}
+	k->was_sent = true;
+	return true;
+}
+
+/* NULL: no memory. */
+static struct kept *
+keep(struct recorder *r, struct slice bytes, recorder_on_written *on_written,
+    void *arg)
+{
+	struct kept *k = calloc(1, sizeof(*k) + bytes.n);
+
+	if (k == NULL)
+		return NULL;
+	k->recorder = r;
+	k->on_written = on_written;
+	k->arg = arg;
+	k->n = bytes.n;
+	if (bytes.n != 0)
+		memcpy(k->bytes, bytes.p, bytes.n);
+	if (on_written == NULL)
+		r->n_of[UNSENT]++;
+	TAILQ_INSERT_TAIL(&r->list, k, entry);
+	r->n_kept++;
+	r->size += k->n;
+	return k;
+}
+
+/* Others were sent since the last question: ask for those. */
+static void
+ask_for_rest(struct recorder *r)
+{
+	if (r->n_of[ASKED] != 0 || r->n_of[SILENT] == 0 ||
+	    !recorder_has_scribe(r))
+		return;
+	struct kept *k = keep(r, (struct slice){ 0 }, NULL, NULL);
+	if (k == NULL)
+		return;
+	k->barrier = true;
+	if (!transmit(k, (struct slice){ 0 }))
+		drop(k);
+}
+
+/* All before `until` that nobody waits for is in the log. */
+static void
+drop_silent_before(struct recorder *r, const struct kept *until)
+{
+	struct kept *k = TAILQ_FIRST(&r->list);
+
+	while (k != NULL && k != until) {
+		struct kept *next = TAILQ_NEXT(k, entry);
+		if (k->state == SILENT)
+			drop(k);
+		k = next;
+	}
+}
+
+/* The scribe is gone: what it has not confirmed is the next one's. */
+static void
+lose(struct kept *k)
+{
+	recorder_on_written *on_written = k->on_written;
+	void *waiter = k->arg;
+
+	k->id = 0;
+	if (on_written == NULL && !k->barrier) {
+		set_state(k, UNSENT);
+		return;
+	}
+	drop(k);
+	if (on_written != NULL)
+		on_written(false, waiter);
+}
+
+static void
+on_answer(struct msg *m, void *arg)
+{
+	struct kept *k = arg;
+	struct recorder *r = k->recorder;
+	recorder_on_written *on_written = k->on_written;
+	void *waiter = k->arg;
+
+	if (m == NULL) {
+		lose(k);
+		return;
+	}
+	struct rd rd = rd_of(m->body);
+	bool written = rd_u8(&rd) == 1 && rd_is_done(&rd);
+	drop_silent_before(r, k);
+	drop(k);
+	ask_for_rest(r);
+	if (on_written != NULL)
+		on_written(written, waiter);
+	tell_ready(r);
+}
+
+/* Every entry that was sent; a callback may change the list meanwhile. */
+static void
+lose_all(struct recorder *r)
+{
+	struct kept *k;
+
+	do {
+		TAILQ_FOREACH(k, &r->list, entry)
+			if (k->state != UNSENT)
+				break;
+		if (k != NULL)
+			lose(k);
+	} while (k != NULL);
+}
+
+/* To a new scribe; the one before may have written it. */
+static bool
+send_again(struct kept *k)
+{
+	struct recorder *r = k->recorder;
+	struct slice body = slice_of(k->bytes, k->n);
+	struct event e;
+
+	if (k->was_sent && event_decode(body, &e)) {
+		event_bool(&e, FIELD_REPEATED, true);
+		body = slice_of(r->scratch,
+		    event_encode(&e, r->scratch, EVENT_SIZE_MAX));
+	}
+	return transmit(k, body);
+}
+
+static void
+send_gap(struct recorder *r)
+{
+	struct event e;
+
+	if (r->lost == 0)
+		return;
+	event_init(&e, EVENT_GAP);
+	event_number(&e, FIELD_COUNTED, r->lost);
+	event_str(&e, FIELD_DETAIL, "no scribe was there to take them");
+	if (recorder_send(r, &e, NULL, NULL) == 0)
+		r->lost = 0;
+}
+
+/* Whoever waited at the old one is told; ids are of a channel. */
+static void
+leave_channel(struct recorder *r)
+{
+	struct channel *old = r->channel;
+	struct kept *k;
+
+	r->channel = NULL;
+	r->takes = false;
+	if (old != NULL)
+		TAILQ_FOREACH(k, &r->list, entry)
+			channel_cancel(old, k->id);
+	lose_all(r);
+}
+
+void
+recorder_set_channel(struct recorder *r, struct channel *c)
+{
+	struct kept *k, *next;
+
+	leave_channel(r);
+	r->channel = c;
+	for (k = TAILQ_FIRST(&r->list); k != NULL && c != NULL; k = next) {
+		next = TAILQ_NEXT(k, entry);
+		if (k->state == UNSENT && !send_again(k))
+			break;
+	}
+	if (c != NULL)
+		send_gap(r);
+	tell_ready(r);
+}
+
+void
+recorder_take_msg(struct recorder *r, const struct msg *m)
+{
+	if (m == NULL) {
+		leave_channel(r);
+	} else if (m->op == OP_STATUS) {
+		struct rd rd = rd_of(m->body);
+		r->takes = rd_u8(&rd) == 1 && rd_is_done(&rd);
+	}
+	tell_ready(r);
+}
+
+/* With a callback: now or not at all. */
+static int
+send_waiting(struct recorder *r, struct slice body,
+    recorder_on_written *on_written, void *arg)
+{
+	struct kept *k;
+
+	if (!recorder_has_scribe(r) || !r->takes ||
+	    r->n_kept >= RECORDER_KEPT_MAX)
+		return -1;
+	k = keep(r, (struct slice){ 0 }, on_written, arg);
+	if (k == NULL)
+		return -1;
+	if (transmit(k, body))
+		return 0;
+	drop(k);
+	return -1;
+}
+
+static int
+send_kept(struct recorder *r, struct slice body)
+{
+	struct kept *k = NULL;
+
+	if (r->n_kept < RECORDER_KEPT_MAX &&
+	    r->size + body.n <= RECORDER_KEPT_SIZE)
+		k = keep(r, body, NULL, NULL);
+	if (k == NULL) {
+		r->lost++;
+		return -1;
+	}
+	if (recorder_has_scribe(r))
+		(void)transmit(k, body);
+	return 0;
+}
+
+static bool
+is_denial(const struct event *e)
+{
+	return e->kind != EVENT_ALARM &&
+	    slice_eq_str(event_text_of(e, FIELD_VERDICT), "deny");
+}
+
+static int
+send_now(struct recorder *r, const struct event *e,
+    recorder_on_written *on_written, void *arg)
+{
+	struct slice body =
+	    slice_of(r->scratch, event_encode(e, r->scratch, EVENT_SIZE_MAX));
+	int done = on_written != NULL ? send_waiting(r, body, on_written, arg) :
+					send_kept(r, body);
+
+	/* Not told from in here: only that it is ready again will be. */
+	if (!recorder_is_ready(r))
+		r->was_ready = false;
+	return done;
+}
+
+int
+recorder_send(struct recorder *r, const struct event *e,
+    recorder_on_written *on_written, void *arg)
+{
+	static const struct timeval second = { FLUSH_S, 0 };
+
+	if (on_written != NULL || !is_denial(e) ||
+	    !denials_count(r->denials, e, clock_ms()))
+		return send_now(r, e, on_written, arg);
+	if (!event_pending(r->flush, EV_TIMEOUT, NULL))
+		event_add(r->flush, &second);
+	return 0;
+}
+
+void
+recorder_forget(struct recorder *r, const void *arg)
+{
+	struct kept *k, *next;
+
+	for (k = TAILQ_FIRST(&r->list); k != NULL; k = next) {
+		next = TAILQ_NEXT(k, entry);
+		if (k->on_written == NULL || k->arg != arg)
+			continue;
+		channel_cancel(r->channel, k->id);
+		drop(k);
+	}
+}
+
+void
+recorder_flush(struct recorder *r)
+{
+	struct event e;
+
+	while (denials_take(r->denials, &e))
+		(void)send_now(r, &e, NULL, NULL);
+}
+
+static void
+on_flush(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	recorder_flush(arg);
+}
