@@ -86,6 +86,7 @@ static void
 feed(struct monitor *m, struct child *c)
 {
 	const struct slice nothing = { 0 };
+	uint8_t again = c->crashes[0] != 0;
 
 	if (m->program_fd < 0 || c->channel == NULL)
 		return;
@@ -94,7 +95,7 @@ feed(struct monitor *m, struct child *c)
 		roles_send(c, OP_STATE, nothing, fds, m->key_fd < 0 ? 1 : 2);
 	}
 	if (c->role == ROLE_SCRIBE)
-		roles_send(c, OP_LOG, nothing, &m->log_fd, 1);
+		roles_send(c, OP_LOG, slice_of(&again, 1), &m->log_fd, 1);
 	else
 		roles_send(c, OP_OWNER, nothing, &m->owner_fd, 1);
 	feed_program(m, c);

@@ -50,7 +50,8 @@ enum op {
 	 * STATE    -> keeper: fd: the memfd of its own state, kept by the
 	 *          monitor over a restart and read by nobody else; fd: the
 	 *          file of the machine's audit key, or none
-	 * LOG      -> scribe: fd: the audit log, read and append
+	 * LOG      -> scribe: u8 1: this run writes it already (the scribe is
+	 *          started anew), else 0; fd: the audit log, read and append
 	 * TRUST    keeper -> monitor: s16 DER of the CA certificate
 	 */
 	OP_OWNER = 32,
@@ -101,7 +102,8 @@ enum op {
 	/*
 	 * any -> scribe
 	 *
-	 * EVENT    an encoded event (audit/event.h); id 0: no answer wanted
+	 * EVENT    an encoded event (audit/event.h); id 0: no answer wanted.
+	 *          Empty: writes nothing, is answered when all before it are
 	 * WRITTEN  u8 1: it is in the log, 0: it could not be written
 	 * STATUS   scribe -> all: u8 1: the log takes records, 0: it does not
 	 * TALLY    scribe -> monitor, before the WRITTEN of a STOP: u64 denials,
