@@ -50,11 +50,10 @@ is_worth_reading(struct slice in, struct h1_scan *scan)
 
 	for (; scan->seen < in.n && !ends; scan->seen++) {
 		size_t i = scan->seen;
-		if (in.p[i] != '\n')
-			continue;
-		if (i == 0 || in.p[i - 1] != '\r')
-			ends = true; /* bare LF: refused at once */
-		else if (i >= 3 && in.p[i - 2] == '\n')
+		bool after_cr = i > 0 && in.p[i - 1] == '\r';
+		if (after_cr != (in.p[i] == '\n'))
+			ends = true; /* a bare CR or LF: refused at once */
+		else if (after_cr && i >= 3 && in.p[i - 2] == '\n')
 			ends = true;
 	}
 	if (!ends && in.n < scan->next)
