@@ -41,32 +41,10 @@ h1_body_init(struct h1_body *b, enum h1_body_kind kind, uint64_t length,
 		b->phase = OVER;
 }
 
-/* Why this byte may not come now, in a literal; NULL: it was taken. */
-static const char *
-take_size(struct h1_body *b, uint8_t c)
-{
-	int v = ascii_hex(c);
-
-	if (v >= 0) {
-		if (++b->digits > SIZE_DIGITS || b->left > INT64_MAX >> 4)
-			return "chunk size out of range";
-		b->left = b->left * 16 + (uint64_t)v;
-		return NULL;
-	}
-	if (b->digits == 0)
-		return "chunk size is not hex";
-	if (c == '\r')
-		b->phase = SIZE_LF;
-	else if (c == ';')
-		b->phase = EXTENSION;
-	else if (c == ' ' || c == '\t')
-		b->phase = BLANK;
-	else
-		return "byte that no chunk size has";
-	return NULL;
-}
-
-/* A byte behind the size: dropped, but counted. */
+/*
+ * A byte behind the size: dropped, but counted.  These functions return why
+ * it may not come now, or NULL.
+ */
 static const char *
 take_extension(struct h1_body *b, uint8_t c)
 {
@@ -82,6 +60,25 @@ take_extension(struct h1_body *b, uint8_t c)
 		return "chunk extension over the limit";
 	b->phase = c == ';' || b->phase == EXTENSION ? EXTENSION : BLANK;
 	return NULL;
+}
+
+static const char *
+take_size(struct h1_body *b, uint8_t c)
+{
+	int v = ascii_hex(c);
+
+	if (v >= 0) {
+		if (++b->digits > SIZE_DIGITS || b->left > INT64_MAX >> 4)
+			return "chunk size out of range";
+		b->left = b->left * 16 + (uint64_t)v;
+		return NULL;
+	}
+	if (b->digits == 0)
+		return "chunk size is not hex";
+	if (c != '\r' && c != ';' && c != ' ' && c != '\t')
+		return "byte that no chunk size has";
+	b->phase = BLANK;
+	return take_extension(b, c);
 }
 
 /* The size is known. */
