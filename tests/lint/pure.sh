@@ -13,7 +13,7 @@ for room in wire policy; do
 	[ -e "$lib/$room/lib$room.a" ] || { echo "$lib/$room/lib$room.a is not built"; exit 1; }
 	below=$lib/wire/libwire.a
 	{
-		nm -A "$lib/base/libbase.a" | grep -E ":($base):" | grep -v ' U '
+		nm -A "$lib/base/libbase.a" | grep -E "[:/]($base):" | grep -v ' U '
 		nm -A "$below" | grep -v ' U '
 		nm -A "$lib/$room/lib$room.a"
 	} | awk -v ok="$ok" '
