@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "dial/connect.h"
 #include "dial/own.h"
+#include "net/timer.h"
 #include "policy/address.h"
 
 #define KEEPALIVE_IDLE_S 60   /* silence before the first probe */
@@ -35,7 +36,7 @@ struct connecting {
 	uint16_t port;
 	size_t n, next; /* addresses; the one to be tried next */
 	struct ip ips[CONNECT_ADDRESSES_MAX];
-	struct event *stagger; /* owned; try the next when it fires */
+	struct timer stagger; /* try the next when it is due */
 	struct attempt attempts[CONNECT_PARALLEL_MAX];
 	unsigned order;
 	size_t n_refused;
@@ -61,7 +62,7 @@ connecting_reaped(struct loop_item *item)
 {
 	struct connecting *c = (struct connecting *)item;
 
-	event_free(c->stagger);
+	timer_release(&c->stagger);
 	free(c);
 }
 
@@ -70,7 +71,7 @@ finish(struct connecting *c)
 {
 	for (size_t i = 0; i < CONNECT_PARALLEL_MAX; i++)
 		attempt_close(&c->attempts[i]);
-	event_del(c->stagger);
+	timer_stop(&c->stagger);
 	c->on_done = NULL;
 	loop_reap(c->loop, &c->dead);
 }
@@ -197,8 +198,7 @@ try(struct connecting *c, const struct ip *ip)
 	if (connect(a->fd, (const struct sockaddr *)&sa, n) != 0 &&
 	    errno != EINPROGRESS)
 		goto fail;
-	a->event =
-	    event_new(loop_base(c->loop), a->fd, EV_WRITE, on_decided, a);
+	a->event = loop_event(c->loop, a->fd, EV_WRITE, on_decided, a);
 	errno = ENOMEM;
 	if (a->event != NULL && event_add(a->event, NULL) == 0)
 		return true;
@@ -221,10 +221,6 @@ is_trying(const struct connecting *c)
 static void
 advance(struct connecting *c)
 {
-	static const struct timeval stagger = {
-		.tv_usec = LIMIT_STAGGER_MS * 1000,
-	};
-
 	while (c->next < c->n) {
 		const struct ip *ip = &c->ips[c->next++];
 		enum reason reason = judge(c, ip);
@@ -235,17 +231,17 @@ advance(struct connecting *c)
 			continue;
 		}
 		if (try(c, ip)) {
-			event_add(c->stagger, &stagger);
+			timer_set(&c->stagger, LIMIT_STAGGER_MS);
 			return;
 		}
 	}
-	event_del(c->stagger);
+	timer_stop(&c->stagger);
 	if (!is_trying(c))
 		tell_failure(c);
 }
 
 static void
-on_stagger(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+on_stagger(void *arg)
 {
 	advance(arg);
 }
@@ -306,8 +302,7 @@ connect_start(struct loop *l, const struct connect_want *want,
 	*err = ERR_MEMORY;
 	if (c == NULL)
 		return NULL;
-	c->stagger = event_new(loop_base(l), -1, 0, on_stagger, c);
-	if (c->stagger == NULL) {
+	if (timer_init(&c->stagger, l, on_stagger, c, err) != 0) {
 		free(c);
 		return NULL;
 	}
@@ -325,7 +320,7 @@ connect_start(struct loop *l, const struct connect_want *want,
 	}
 	order(c, want->ips, want->n);
 	/* The asker must have its handle before it is told anything. */
-	event_active(c->stagger, EV_TIMEOUT, 1);
+	timer_set(&c->stagger, 0);
 	*err = ERR_NONE;
 	return c;
 }

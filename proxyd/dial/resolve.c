@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "dial/resolve.h"
+#include "net/timer.h"
 
 #define TRY_MS 1000 /* for the first answer of a server, then doubled */
 #define TRIES 2	    /* rounds over the servers */
@@ -29,7 +30,7 @@
 struct line {
 	struct resolver *resolver; /* borrowed */
 	ares_channel ares;	   /* owned */
-	struct event *timer;	   /* owned; when c-ares wants to be called */
+	struct timer timer;	   /* when c-ares wants to be called */
 	struct servers servers;
 	size_t n_open; /* questions that c-ares has not ended */
 	LIST_HEAD(, sock) socks;
@@ -67,7 +68,7 @@ struct resolution {
 	struct line *line;	   /* borrowed */
 	resolve_on_done *on_done;  /* NULL: told, or cancelled */
 	void *arg;
-	struct event *limit; /* owned; tells what is known when it fires */
+	struct timer limit;  /* tells what is known when it is due */
 	bool starting;	     /* inside resolve_start() */
 	struct half half[2]; /* A, AAAA */
 };
@@ -79,7 +80,7 @@ drop_if_over(struct resolution *q)
 		return;
 	q->resolver->n_open--;
 	LIST_REMOVE(q, entry);
-	event_free(q->limit);
+	timer_release(&q->limit);
 	free(q);
 }
 
@@ -116,7 +117,7 @@ tell(struct resolution *q)
 	struct resolved answer = { .reason = REASON_UP_RESOLVE, .detail = "" };
 	resolve_on_done *on_done = q->on_done;
 
-	event_del(q->limit);
+	timer_stop(&q->limit);
 	for (size_t i = 0; i < 2; i++)
 		for (size_t j = 0; j < q->half[i].n; j++)
 			answer.ips[answer.n++] = q->half[i].ips[j];
@@ -130,7 +131,7 @@ tell(struct resolution *q)
 }
 
 static void
-on_limit(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+on_limit(void *arg)
 {
 	tell(arg);
 }
@@ -139,8 +140,6 @@ on_limit(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 static void
 on_half(struct resolution *q)
 {
-	static const struct timeval delay = { .tv_usec =
-						  RESOLVE_DELAY_MS * 1000 };
 	bool both = q->half[0].ended && q->half[1].ended;
 
 	if (q->on_done == NULL) {
@@ -148,11 +147,11 @@ on_half(struct resolution *q)
 		return;
 	}
 	if (both && q->starting)
-		event_active(q->limit, EV_TIMEOUT, 1);
+		timer_set(&q->limit, 0);
 	else if (both)
 		tell(q);
 	else if (q->half[0].n + q->half[1].n != 0)
-		event_add(q->limit, &delay);
+		timer_set(&q->limit, RESOLVE_DELAY_MS);
 }
 
 static size_t
@@ -215,13 +214,15 @@ rearm(struct line *line)
 	struct timeval tv;
 
 	if (ares_timeout(line->ares, NULL, &tv) != NULL)
-		event_add(line->timer, &tv);
+		timer_set(&line->timer,
+		    (uint64_t)tv.tv_sec * 1000 +
+			(uint64_t)(tv.tv_usec + 999) / 1000);
 	else
-		event_del(line->timer);
+		timer_stop(&line->timer);
 }
 
 static void
-on_timer(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+on_timer(void *arg)
 {
 	struct line *line = arg;
 
@@ -286,14 +287,14 @@ on_state(void *arg, ares_socket_t fd, int readable, int writable)
 		sock_free(s);
 		return;
 	}
-	s->event = event_new(loop_base(line->resolver->loop), fd,
+	s->event = loop_event(line->resolver->loop, fd,
 	    (short)(what | EV_PERSIST), on_sock, s);
 	if (s->event != NULL)
 		event_add(s->event, NULL);
 }
 
 static int
-line_init(struct line *line, struct resolver *r)
+line_init(struct line *line, struct resolver *r, enum err *err)
 {
 	/*
 	 * Whatever is not set here c-ares would take from the environment and
@@ -317,8 +318,7 @@ line_init(struct line *line, struct resolver *r)
 
 	line->resolver = r;
 	LIST_INIT(&line->socks);
-	line->timer = event_new(loop_base(r->loop), -1, 0, on_timer, line);
-	if (line->timer == NULL)
+	if (timer_init(&line->timer, r->loop, on_timer, line, err) != 0)
 		return -1;
 	if (ares_init_options(&line->ares, &o, mask) != ARES_SUCCESS) {
 		line->ares = NULL;
@@ -341,7 +341,7 @@ resolver_new(struct loop *l, enum err *err)
 	LIST_INIT(&r->open);
 	r->host = servers_read((struct slice){ 0 });
 	for (size_t i = 0; i < RESOLVE_LISTS_MAX; i++)
-		if (line_init(&r->lines[i], r) != 0) {
+		if (line_init(&r->lines[i], r, err) != 0) {
 			resolver_free(r);
 			return NULL;
 		}
@@ -366,8 +366,7 @@ resolver_free(struct resolver *r)
 			ares_destroy(line->ares);
 		while (!LIST_EMPTY(&line->socks))
 			sock_free(LIST_FIRST(&line->socks));
-		if (line->timer != NULL)
-			event_free(line->timer);
+		timer_release(&line->timer);
 	}
 	ares_library_cleanup();
 	free(r);
@@ -429,10 +428,6 @@ struct resolution *
 resolve_start(struct resolver *r, struct slice host, const struct servers *s,
     resolve_on_done *on_done, void *arg, enum err *err)
 {
-	static const struct timeval limit = {
-		.tv_sec = LIMIT_RESOLVE_MS / 1000,
-		.tv_usec = LIMIT_RESOLVE_MS % 1000 * 1000,
-	};
 	char name[HOST_MAX + 1];
 	struct line *line = find_line(r, s == NULL ? &r->host : s);
 	struct resolution *q;
@@ -444,8 +439,7 @@ resolve_start(struct resolver *r, struct slice host, const struct servers *s,
 	q = calloc(1, sizeof(*q));
 	if (q == NULL)
 		return NULL;
-	q->limit = event_new(loop_base(r->loop), -1, 0, on_limit, q);
-	if (q->limit == NULL) {
+	if (timer_init(&q->limit, r->loop, on_limit, q, err) != 0) {
 		free(q);
 		return NULL;
 	}
@@ -458,7 +452,7 @@ resolve_start(struct resolver *r, struct slice host, const struct servers *s,
 	q->on_done = on_done;
 	q->arg = arg;
 	q->starting = true;
-	event_add(q->limit, &limit);
+	timer_set(&q->limit, LIMIT_RESOLVE_MS);
 	ask(q, &q->half[0], name, T_A);
 	ask(q, &q->half[1], name, T_AAAA);
 	q->starting = false;
@@ -473,6 +467,6 @@ resolve_cancel(struct resolution *q)
 	if (q == NULL)
 		return;
 	q->on_done = NULL;
-	event_del(q->limit);
+	timer_stop(&q->limit);
 	drop_if_over(q);
 }

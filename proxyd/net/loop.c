@@ -71,6 +71,19 @@ loop_base(struct loop *l)
 	return l->base;
 }
 
+struct event *
+loop_event(struct loop *l, int fd, short what,
+    void (*on_event)(int fd, short what, void *arg), void *arg)
+{
+	struct event *e = event_new(l->base, fd, what, on_event, arg);
+
+	if (e != NULL && event_priority_set(e, LOOP_PRIORITY_IO) != 0) {
+		event_free(e);
+		return NULL;
+	}
+	return e;
+}
+
 void
 loop_reap(struct loop *l, struct loop_item *item)
 {

@@ -16,6 +16,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 
+struct event;
 struct event_base;
 struct loop;
 
@@ -33,6 +34,14 @@ MUST_USE struct loop *loop_new(enum err *err);
 void loop_free(struct loop *l);
 
 struct event_base *loop_base(struct loop *l);
+
+/*
+ * An event on a descriptor at LOOP_PRIORITY_IO (libevent's default would be the
+ * reaper's), not yet added; `what` is EV_READ, EV_WRITE, EV_PERSIST.  The caller
+ * frees it with event_free().  NULL: no memory.
+ */
+MUST_USE struct event *loop_event(struct loop *l, int fd, short what,
+    void (*on_event)(int fd, short what, void *arg), void *arg);
 
 /* Free `item` with its own function once no callback runs; once is enough. */
 void loop_reap(struct loop *l, struct loop_item *item);
