@@ -69,6 +69,20 @@ link_roles(struct monitor *m, enum role a, enum role b)
 	close(pair[1]);
 }
 
+/* Those who have it from no other message write it into their records. */
+static void
+feed_name(struct monitor *m, struct child *c)
+{
+	uint8_t body[128];
+	struct wr w = wr_of(body, sizeof(body));
+
+	if (c->role != ROLE_DIALER && c->role != ROLE_KEEPER)
+		return;
+	wr_u32(&w, MONITOR_SANDBOX);
+	wr_slice8(&w, slice_of_str(m->name));
+	roles_send(c, OP_NAME, wr_slice(&w), NULL, 0);
+}
+
 static void
 feed_program(struct monitor *m, struct child *c)
 {
@@ -98,6 +112,7 @@ feed(struct monitor *m, struct child *c)
 		roles_send(c, OP_LOG, slice_of(&again, 1), &m->log_fd, 1);
 	else
 		roles_send(c, OP_OWNER, nothing, &m->owner_fd, 1);
+	feed_name(m, c);
 	feed_program(m, c);
 	if (c->role == ROLE_KEEPER && secrets_send(m) != 0)
 		return;

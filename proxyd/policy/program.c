@@ -216,6 +216,22 @@ program_rule(const struct program *p, uint32_t rule)
 	return r;
 }
 
+bool
+program_rule_host(const struct program *p, uint32_t rule, struct slice *host)
+{
+	const struct image *m = &p->image;
+	uint32_t first = image_word(m, TABLE_RULES, rule, RULE_ROUTES);
+	uint32_t n = image_word(m, TABLE_RULES, rule, RULE_N_ROUTES);
+	uint32_t only = image_word(m, TABLE_ROUTES, first, ROUTE_HOST);
+	uint32_t kind = image_word(m, TABLE_HOSTS, only, HOST_KIND);
+
+	for (uint32_t i = first + 1; i < first + n; i++)
+		if (image_word(m, TABLE_ROUTES, i, ROUTE_HOST) != only)
+			return false;
+	*host = image_string(m, TABLE_HOSTS, only, HOST_TEXT_S);
+	return kind == HOST_EXACT || kind == HOST_LITERAL;
+}
+
 uint32_t
 program_n_credentials(const struct program *p)
 {

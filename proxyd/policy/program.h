@@ -63,6 +63,14 @@ struct program_rule {
 
 uint32_t program_n_rules(const struct program *p);
 struct program_rule program_rule(const struct program *p, uint32_t rule);
+
+/*
+ * The host of a rule that has one only, an exact name or a literal address:
+ * then a dial need not name it.  False: it has several, or a wildcard.
+ */
+bool program_rule_host(const struct program *p, uint32_t rule,
+    struct slice *host);
+
 uint32_t program_n_credentials(const struct program *p);
 struct program_credential program_credential(const struct program *p,
     uint32_t credential);

@@ -29,6 +29,8 @@ static const struct {
 	[OP_STATE] = { "STATE", M, K },
 	[OP_LOG] = { "LOG", M, S },
 	[OP_TRUST] = { "TRUST", K, M },
+	[OP_NAME] = { "NAME", M, D | K },
+	[OP_RESOLVERS] = { "RESOLVERS", M, D },
 
 	[OP_DIAL] = { "DIAL", W, D },
 	[OP_DIALED] = { "DIALED", D, W },

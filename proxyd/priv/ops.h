@@ -53,6 +53,10 @@ enum op {
 	 * LOG      -> scribe: u8 1: this run writes it already (the scribe is
 	 *          started anew), else 0; fd: the audit log, read and append
 	 * TRUST    keeper -> monitor: s16 DER of the CA certificate
+	 * NAME     -> dialer, keeper: u32 sandbox, s8 name, for their records;
+	 *          before the first PROGRAM of that sandbox
+	 * RESOLVERS -> dialer: s16 text of the host's resolv.conf, whenever it
+	 *          has changed
 	 */
 	OP_OWNER = 32,
 	OP_PROGRAM = 34,
@@ -61,6 +65,8 @@ enum op {
 	OP_STATE = 40,
 	OP_LOG = 42,
 	OP_TRUST = 44,
+	OP_NAME = 46,
+	OP_RESOLVERS = 48,
 
 	/*
 	 * worker -> dialer

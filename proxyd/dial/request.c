@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dial/request.h"
+#include "base/rd.h"
+#include "wire/host.h"
+
+/* True for the one spelling of a name, or of a literal address. */
+static bool
+is_canonical(struct slice text)
+{
+	struct parse_fail fail;
+	struct host host;
+	struct ip ip;
+
+	if (ip_parse(text, &ip)) {
+		host_from_ip(&ip, &host);
+		return slice_eq(host_slice(&host), text);
+	}
+	return host_from_policy(text, &host, &fail) == PARSE_DONE &&
+	    slice_eq(host_slice(&host), text);
+}
+
+static bool
+is_flow_id(struct slice flow)
+{
+	for (size_t i = 0; i < flow.n; i++)
+		if (flow.p[i] <= ' ' || flow.p[i] >= 0x7f)
+			return false;
+	return flow.n != 0 && flow.n <= REQUEST_FLOW_MAX;
+}
+
+bool
+request_read(struct slice body, struct request *r)
+{
+	struct rd in = rd_of(body);
+
+	r->sandbox = rd_u32(&in);
+	r->generation = rd_u32(&in);
+	r->rule = rd_u32(&in);
+	r->port = rd_u16(&in);
+	r->host = rd_slice8(&in);
+	r->flow = rd_slice8(&in);
+	return rd_is_done(&in) && is_flow_id(r->flow) &&
+	    (r->host.n == 0 || is_canonical(r->host));
+}
+
+struct verdict
+request_decide(const struct program *p, const struct request *r,
+    struct facts *facts)
+{
+	struct verdict v;
+
+	*facts = (struct facts){
+		.kind = FACTS_DIAL,
+		.rule = r->rule,
+		.port = r->port,
+		.host = r->host,
+		.scheme = SCHEME_HTTPS,
+	};
+	/* Without a name only a rule that has just one is meant. */
+	if (r->host.n == 0 &&
+	    (r->rule >= program_n_rules(p) ||
+		!program_rule_host(p, r->rule, &facts->host)))
+		facts->fault = REASON_HTTP_HOST_DENIED;
+	v = policy_decide(p, facts);
+	if (v.allow || facts->fault != REASON_ALLOW)
+		return v;
+	facts->scheme = SCHEME_HTTP;
+	struct verdict plain = policy_decide(p, facts);
+	if (plain.allow)
+		return plain;
+	facts->scheme = SCHEME_HTTPS;
+	return v;
+}

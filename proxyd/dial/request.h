@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A worker's request for a dial, read as hostile input and decided again from
+ * the dialer's own copy of the program.
+ * Pure.
+ */
+#ifndef DIAL_REQUEST_H
+#define DIAL_REQUEST_H
+
+#include "base/attr.h"
+#include "policy/policy.h"
+
+#define REQUEST_FLOW_MAX 64  /* bytes of a flow's id */
+#define REQUEST_HOST_MAX 253 /* bytes of a canonical name */
+
+/* The body of OP_DIAL. */
+struct request {
+	uint32_t sandbox, generation, rule;
+	uint16_t port;
+	struct slice host; /* canonical, or empty; points into the body */
+	struct slice flow; /* printable, without blanks; likewise */
+};
+
+/*
+ * Read the body.  False: it is not what a worker of ours sends; then nothing
+ * of it is to be used.
+ */
+MUST_USE bool request_read(struct slice body, struct request *r);
+
+/*
+ * Decide: is `rule` an allow rule for this host and port?  The scheme is that
+ * of the rule.
+ *
+ * facts	 set for the record; facts->host lives as long as request and
+ *		 program
+ */
+struct verdict request_decide(const struct program *p, const struct request *r,
+    struct facts *facts);
+
+#endif
