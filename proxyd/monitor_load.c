@@ -30,7 +30,7 @@ static void load_policy_start(struct monitor *m);
 static void
 clerk_end(struct monitor *m)
 {
-	struct child *c = &m->clerk;
+	struct role_process *c = &m->clerk;
 
 	channel_free(c->channel);
 	c->channel = NULL;
@@ -119,7 +119,7 @@ on_clerk_msg(struct channel *c UNUSED, struct msg *msg UNUSED, void *arg UNUSED)
 static int
 clerk_ask(struct monitor *m, struct msg *msg, channel_on_answer *on_answer)
 {
-	struct child *c = &m->clerk;
+	struct role_process *c = &m->clerk;
 	struct spawned s;
 	enum err err = ERR_NONE;
 
@@ -127,7 +127,7 @@ clerk_ask(struct monitor *m, struct msg *msg, channel_on_answer *on_answer)
 		monitor_fail(m, "cannot start the clerk: %s", err_text(err));
 		return -1;
 	}
-	*c = (struct child){ .monitor = m,
+	*c = (struct role_process){ .monitor = m,
 		.role = ROLE_CLERK,
 		.pid = s.pid,
 		.pidfd = s.pidfd };

@@ -33,8 +33,8 @@ static const enum role links[][2] = {
 static int role_start(struct monitor *m, enum role role);
 
 void
-roles_send(struct child *c, uint16_t op, struct slice body, const int *fds,
-    size_t n_fds)
+roles_send(struct role_process *c, uint16_t op, struct slice body,
+    const int *fds, size_t n_fds)
 {
 	struct msg msg = { .op = op, .body = body, .n_fds = n_fds };
 	enum err err = ERR_NONE;
@@ -51,7 +51,7 @@ roles_send(struct child *c, uint16_t op, struct slice body, const int *fds,
 static void
 link_roles(struct monitor *m, enum role a, enum role b)
 {
-	struct child *one = &m->children[a], *two = &m->children[b];
+	struct role_process *one = &m->children[a], *two = &m->children[b];
 	uint8_t name_of_a = (uint8_t)a, name_of_b = (uint8_t)b;
 	enum err err = ERR_NONE;
 	int pair[2];
@@ -84,7 +84,7 @@ feed_name(struct monitor *m, struct child *c)
 }
 
 static void
-feed_program(struct monitor *m, struct child *c)
+feed_program(struct monitor *m, struct role_process *c)
 {
 	uint8_t body[128];
 	struct wr w = wr_of(body, sizeof(body));
@@ -97,7 +97,7 @@ feed_program(struct monitor *m, struct child *c)
 
 /* Send one role what it works with, as far as it is known. */
 static void
-feed(struct monitor *m, struct child *c)
+feed(struct monitor *m, struct role_process *c)
 {
 	const struct slice nothing = { 0 };
 	uint8_t again = c->crashes[0] != 0;
@@ -157,7 +157,7 @@ on_tally(struct monitor *m, struct slice body)
 static void
 on_role_msg(struct channel *ch UNUSED, struct msg *msg, void *arg)
 {
-	struct child *c = arg;
+	struct role_process *c = arg;
 	struct monitor *m = c->monitor;
 
 	if (msg == NULL)
@@ -179,7 +179,7 @@ on_role_msg(struct channel *ch UNUSED, struct msg *msg, void *arg)
 
 /* Remember a crash; true if it was one too many within the span. */
 static bool
-crashes_too_often(struct child *c)
+crashes_too_often(struct role_process *c)
 {
 	uint64_t now = clock_ms();
 
@@ -191,7 +191,7 @@ crashes_too_often(struct child *c)
 }
 
 static void
-forget_child(struct child *c)
+forget_child(struct role_process *c)
 {
 	if (c->ended != NULL)
 		event_free(c->ended);
@@ -220,7 +220,7 @@ describe_end(int status, char *text, size_t size)
 static void
 on_ended(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
-	struct child *c = arg;
+	struct role_process *c = arg;
 	struct monitor *m = c->monitor;
 	char how[64];
 	int status = 0;
@@ -253,7 +253,7 @@ on_ended(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 }
 
 static int
-watch_child(struct monitor *m, struct child *c, struct spawned *s)
+watch_child(struct monitor *m, struct role_process *c, struct spawned *s)
 {
 	enum err err = ERR_NONE;
 
@@ -274,7 +274,7 @@ watch_child(struct monitor *m, struct child *c, struct spawned *s)
 static int
 role_start(struct monitor *m, enum role role)
 {
-	struct child *c = &m->children[role];
+	struct role_process *c = &m->children[role];
 	struct spawned s;
 	enum err err = ERR_NONE;
 
@@ -300,7 +300,7 @@ on_heartbeat(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	const struct slice nothing = { 0 };
 
 	for (size_t i = 0; i < COUNT_OF(roles); i++) {
-		struct child *c = &m->children[roles[i]];
+		struct role_process *c = &m->children[roles[i]];
 		if (c->pid == 0)
 			continue;
 		if (clock_ms() - c->heard_ms > LIMIT_HEARTBEAT_MISSED_MS) {
@@ -342,7 +342,7 @@ void
 roles_end(struct monitor *m)
 {
 	for (size_t i = 0; i < COUNT_OF(roles); i++) {
-		struct child *c = &m->children[roles[i]];
+		struct role_process *c = &m->children[roles[i]];
 		pid_t pid = c->pid;
 		if (pid == 0)
 			continue;

@@ -20,15 +20,9 @@
 #include "ns/watch.h"
 #include "proxyd/monitor_state.h"
 
-#define PLACEHOLDERS_MAX 64 /* variables with a placeholder, of a run */
-#define BINDS_MAX 128	    /* entries of files: and --write */
+#define PLACES_MAX 64 /* variables with a placeholder, of a run */
+#define BINDS_MAX 128 /* entries of files: and --write */
 #define SIGNALS_MAX 16
-
-/* A placeholder, and the variable that the command finds it in. */
-struct place {
-	uint32_t credential;
-	char text[PLACEHOLDER_SIZE];
-};
 
 struct sandbox {
 	struct monitor *monitor; /* borrowed */
@@ -40,7 +34,7 @@ struct sandbox {
 	struct view_file files[TRUST_FILES_MAX];
 	char *home_dir; /* owned */
 	char *work;	/* owned */
-	struct place places[PLACEHOLDERS_MAX];
+	struct placeholder places[PLACES_MAX];
 	size_t n_places;
 	struct view view;
 	struct view_bind binds[BINDS_MAX];
@@ -138,29 +132,37 @@ sandbox_is_ready(const struct monitor *m)
 	return m->sandbox != NULL && m->sandbox->has_netns;
 }
 
-/* One placeholder for each variable that a credential in use names. */
-static void
-make_places(struct monitor *m, struct sandbox *s)
+/* One placeholder for each variable that a credential names. */
+static int
+make_places(struct monitor *m, struct sandbox *s, uint32_t credential)
 {
-	for (uint32_t i = 0; i < owner_n_credentials(m->owner); i++) {
-		struct owner_credential c = owner_credential(m->owner, i);
-		for (uint32_t k = 0; k < c.n_places; k++) {
-			char name[256];
-			if (s->n_places == PLACEHOLDERS_MAX)
-				return;
-			struct place *p = &s->places[s->n_places++];
-			p->credential = i;
-			placeholder_make(c.places[k].like, p->text);
-			snprintf(name, sizeof(name), "%.*s",
-			    SLICE_ARG(c.places[k].env));
-			env_set(&s->env, name, p->text);
+	struct owner_credential c = owner_credential(m->owner, credential);
+
+	for (uint32_t k = 0; k < c.n_places; k++) {
+		char name[256], text[PLACEHOLDER_SIZE_MAX + 1];
+		struct placeholder *p = &s->places[s->n_places];
+		if (s->n_places == PLACES_MAX ||
+		    !placeholder_make(c.places[k].like, credential, p)) {
+			monitor_fail(m,
+			    "credential `%.*s`: no placeholder "
+			    "like `%.*s` can be made",
+			    SLICE_ARG(c.public.name),
+			    SLICE_ARG(c.places[k].like));
+			return -1;
 		}
+		s->n_places++;
+		snprintf(name, sizeof(name), "%.*s",
+		    SLICE_ARG(c.places[k].env));
+		snprintf(text, sizeof(text), "%.*s", (int)p->n,
+		    (const char *)p->text);
+		env_set(&s->env, name, text);
 	}
+	return 0;
 }
 
 /* What the worker needs of the sandbox: name, placeholders, listeners. */
 void
-sandbox_feed(struct monitor *m, struct child *worker)
+sandbox_feed(struct monitor *m, struct role_process *worker)
 {
 	static const enum netns_socket order[] = { NETNS_TCP4, NETNS_TCP6,
 		NETNS_DNS_UDP4, NETNS_DNS_UDP6, NETNS_DNS_TCP4,
@@ -175,7 +177,7 @@ sandbox_feed(struct monitor *m, struct child *worker)
 	wr_u16(&w, (uint16_t)s->n_places);
 	for (size_t i = 0; i < s->n_places; i++) {
 		wr_u32(&w, s->places[i].credential);
-		wr_slice16(&w, slice_of_str(s->places[i].text));
+		wr_slice16(&w, slice_of(s->places[i].text, s->places[i].n));
 	}
 	for (size_t i = 0; i < COUNT_OF(order); i++)
 		fds[i] = s->netns.socket[order[i]];
@@ -200,7 +202,9 @@ sandbox_prepare(struct monitor *m)
 		    SLICE_ARG(owner_environment(m->owner, i)));
 		(void)env_keep(&s->env, environ, name);
 	}
-	make_places(m, s);
+	for (uint32_t i = 0; i < owner_n_credentials(m->owner); i++)
+		if (make_places(m, s, i) != 0)
+			return -1;
 	return 0;
 }
 

@@ -34,7 +34,7 @@ struct monitor;
 struct event;
 
 /* A role that runs. */
-struct child {
+struct role_process {
 	struct monitor *monitor; /* borrowed */
 	enum role role;
 	pid_t pid;			   /* 0: not running */
@@ -63,10 +63,11 @@ struct monitor {
 	enum stage stage;
 	int status; /* exit status to give back */
 
-	struct child children[ROLE_COUNT]; /* by role; monitor's is unused */
-	struct child clerk;		   /* the one at work */
-	struct event *heartbeat;	   /* owned */
-	struct event *deadline;		   /* owned: of the stage */
+	struct role_process
+	    children[ROLE_COUNT];  /* by role; monitor's is unused */
+	struct role_process clerk; /* the one at work */
+	struct event *heartbeat;   /* owned */
+	struct event *deadline;	   /* owned: of the stage */
 
 	int owner_fd, program_fd;     /* owned: sealed images; -1: not yet */
 	struct owner *owner;	      /* owned */
@@ -99,8 +100,8 @@ MUST_USE int roles_start(struct monitor *m);
 void roles_feed(struct monitor *m); /* send all what they work with */
 bool roles_are_ready(const struct monitor *m);
 void roles_end(struct monitor *m);
-void roles_send(struct child *c, uint16_t op, struct slice body, const int *fds,
-    size_t n_fds);
+void roles_send(struct role_process *c, uint16_t op, struct slice body,
+    const int *fds, size_t n_fds);
 
 /* monitor_load.c */
 MUST_USE int load_start(struct monitor *m);
@@ -118,7 +119,7 @@ void state_sha256(struct slice bytes, char text[7 + 64 + 1]);
 MUST_USE int sandbox_start(struct monitor *m);
 MUST_USE int sandbox_prepare(struct monitor *m); /* once the images are here */
 bool sandbox_is_ready(const struct monitor *m);
-void sandbox_feed(struct monitor *m, struct child *worker);
+void sandbox_feed(struct monitor *m, struct role_process *worker);
 MUST_USE int sandbox_go(struct monitor *m);
 void sandbox_end(struct monitor *m);
 
