@@ -70,6 +70,7 @@
 	X(RANGE, "duenna.range", BOOL)                                         \
 	X(PLACEHOLDER, "duenna.placeholder", NUMBER)                           \
 	X(PLACEHOLDER_OF, "duenna.placeholder.of", NUMBER)                     \
+	X(PLACEHOLDER_ALSO, "duenna.placeholder.also", NUMBER)                 \
 	X(BODY_PLACEHOLDER, "duenna.body.placeholder", BOOL)                   \
 	X(QTYPE, "dns.question.type", NUMBER)                                  \
 	X(CREDENTIAL, "duenna.credential", TEXT)                               \

@@ -137,6 +137,7 @@ put_request(const struct facts *f, struct event *e)
 	put_number(e, FIELD_PLACEHOLDER, f->placeholder);
 	if (f->placeholder == PLACEHOLDER_IN_SLOT)
 		event_number(e, FIELD_PLACEHOLDER_OF, f->placeholder_of);
+	put_number(e, FIELD_PLACEHOLDER_ALSO, f->placeholder_also);
 }
 
 void
@@ -188,7 +189,7 @@ take_number(const struct event *e, enum event_field field, uint64_t max,
 static bool
 take_numbers(const struct event *e, struct facts *f)
 {
-	uint64_t port, qtype, rule, foreign, placeholder, of;
+	uint64_t port, qtype, rule, foreign, placeholder, of, also;
 
 	if (!take_number(e, FIELD_PORT, UINT16_MAX, &port) ||
 	    !take_number(e, FIELD_QTYPE, UINT16_MAX, &qtype) ||
@@ -197,7 +198,8 @@ take_numbers(const struct event *e, struct facts *f)
 		&foreign) ||
 	    !take_number(e, FIELD_PLACEHOLDER, PLACEHOLDER_FOREIGN,
 		&placeholder) ||
-	    !take_number(e, FIELD_PLACEHOLDER_OF, UINT32_MAX, &of))
+	    !take_number(e, FIELD_PLACEHOLDER_OF, UINT32_MAX, &of) ||
+	    !take_number(e, FIELD_PLACEHOLDER_ALSO, UINT64_MAX, &also))
 		return false;
 	f->port = (uint16_t)port;
 	f->qtype = (uint16_t)qtype;
@@ -205,6 +207,7 @@ take_numbers(const struct event *e, struct facts *f)
 	f->foreign = (uint32_t)foreign;
 	f->placeholder = (enum placeholder_seen)placeholder;
 	f->placeholder_of = (uint32_t)of;
+	f->placeholder_also = also;
 	return true;
 }
 

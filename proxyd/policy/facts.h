@@ -84,6 +84,9 @@ struct facts {
 	bool range;	  /* Range or If-Range */
 	enum placeholder_seen placeholder;
 	uint32_t placeholder_of; /* credential's index in the program */
+	/* Further ones in slots of their own: 16 bits each, index + 1, lowest
+	 * first; 0: none.  A rule has at most VERDICT_CREDENTIALS_MAX. */
+	uint64_t placeholder_also;
 };
 
 #endif

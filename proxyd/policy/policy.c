@@ -325,14 +325,26 @@ put_credentials(struct ask *a, bool *no_range)
 }
 
 static bool
-placeholder_fits(const struct ask *a)
+is_attached(const struct ask *a, uint64_t credential)
 {
-	if (a->f->placeholder != PLACEHOLDER_IN_SLOT)
-		return true;
 	for (uint32_t i = 0; i < a->v.n_credentials; i++)
-		if (a->v.credentials[i] == a->f->placeholder_of)
+		if (a->v.credentials[i] == credential)
 			return true;
 	return false;
+}
+
+/* Every placeholder that stands in a slot is of a credential of this rule. */
+static bool
+placeholder_fits(const struct ask *a)
+{
+	uint64_t also = a->f->placeholder_also;
+
+	if (a->f->placeholder != PLACEHOLDER_IN_SLOT)
+		return true;
+	for (; also != 0; also >>= 16)
+		if (!is_attached(a, (also & UINT16_MAX) - 1))
+			return false;
+	return is_attached(a, a->f->placeholder_of);
 }
 
 /* Some rule for this name carries a credential: signed URLs are refused. */

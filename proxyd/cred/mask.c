@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cred/mask.h"
+#include "base/ascii.h"
+#include "base/base64.h"
+#include "base/limits.h"
+#include "base/wr.h"
+#include "cred/search.h"
+
+#define FORMS 20 /* of one secret, at most */
+/* The longest form: \u00XX for each byte. */
+#define GROWTH 6
+
+struct mask {
+	const struct search *forms; /* borrowed */
+	uint8_t held[MASK_HOLD_MAX];
+	size_t n_held;
+	uint64_t hits;
+};
+
+static const char hex_lower[] = "0123456789abcdef";
+static const char hex_upper[] = "0123456789ABCDEF";
+
+/* A form under construction: room for the longest, wiped after use. */
+struct form {
+	struct search *into;
+	uint8_t *room; /* owned by mask_forms */
+	size_t max;
+};
+
+static bool
+add(struct form *f, const struct wr *w)
+{
+	return w->bad || search_add(f->into, wr_slice(w));
+}
+
+/*
+ * The characters of Base64 that do not depend on what stands before and
+ * behind, for a secret that begins at a byte of which the offset is `shift`
+ * modulo 3.
+ */
+static bool
+add_base64(struct form *f, struct slice secret, size_t shift)
+{
+	size_t n = shift + secret.n;
+	size_t from = (8 * shift + 5) / 6, to = 8 * n / 6;
+	uint8_t *plain = f->room;
+	char *text = (char *)f->room + n;
+	struct wr w;
+
+	if (n + BASE64_SIZE(n) > f->max)
+		return true;
+	memset(plain, 0, shift);
+	memcpy(plain + shift, secret.p, secret.n);
+	base64_encode(slice_of(plain, n), text);
+	if (!search_add(f->into, slice_of(text + from, to - from)))
+		return false;
+	/* The same in the alphabet of RFC 4648 section 5. */
+	w = wr_of(text + from, to - from);
+	for (size_t i = from; i < to; i++) {
+		char c = text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i];
+		wr_u8(&w, (uint8_t)c);
+	}
+	return add(f, &w);
+}
+
+/* Which bytes stay as they are when a secret is percent-encoded. */
+enum percent {
+	PERCENT_NONE,	    /* every byte is escaped */
+	PERCENT_UNRESERVED, /* RFC 3986 2.3 */
+	PERCENT_COMPONENT,  /* and !'()*, as encodeURIComponent has it */
+};
+
+static bool
+stays(uint8_t c, enum percent kind)
+{
+	if (kind == PERCENT_NONE)
+		return false;
+	if (ascii_is_alnum(c) || memchr("-._~", c, 4) != NULL)
+		return true;
+	return kind == PERCENT_COMPONENT && memchr("!'()*", c, 5) != NULL;
+}
+
+static bool
+add_percent(struct form *f, struct slice secret, enum percent kind,
+    const char *hex)
+{
+	struct wr w = wr_of(f->room, f->max);
+
+	for (size_t i = 0; i < secret.n; i++) {
+		uint8_t c = secret.p[i];
+		if (stays(c, kind)) {
+			wr_u8(&w, c);
+			continue;
+		}
+		wr_u8(&w, '%');
+		wr_u8(&w, (uint8_t)hex[c >> 4]);
+		wr_u8(&w, (uint8_t)hex[c & 15]);
+	}
+	return add(f, &w);
+}
+
+static bool
+add_hex(struct form *f, struct slice secret, const char *hex)
+{
+	struct wr w = wr_of(f->room, f->max);
+
+	for (size_t i = 0; i < secret.n; i++) {
+		wr_u8(&w, (uint8_t)hex[secret.p[i] >> 4]);
+		wr_u8(&w, (uint8_t)hex[secret.p[i] & 15]);
+	}
+	return add(f, &w);
+}
+
+/*
+ * As JSON writers escape: the quote and the backslash always; the slash some;
+ * what HTML reads (Go's encoding/json, PHP's flags) as \u00XX some.
+ */
+static bool
+add_json(struct form *f, struct slice secret, const char *with_backslash,
+    const char *as_number, const char *hex)
+{
+	struct wr w = wr_of(f->room, f->max);
+
+	for (size_t i = 0; i < secret.n; i++) {
+		uint8_t c = secret.p[i];
+		if (c != 0 && strchr(with_backslash, c) != NULL) {
+			wr_u8(&w, '\\');
+			wr_u8(&w, c);
+		} else if (c != 0 && strchr(as_number, c) != NULL) {
+			wr_bytes(&w, SLICE("\\u00"));
+			wr_u8(&w, (uint8_t)hex[c >> 4]);
+			wr_u8(&w, (uint8_t)hex[c & 15]);
+		} else {
+			wr_u8(&w, c);
+		}
+	}
+	return add(f, &w);
+}
+
+static bool
+add_forms(struct form *f, struct slice secret)
+{
+	static const char *const digits[] = { hex_lower, hex_upper };
+	bool good = search_add(f->into, secret) &&
+	    add_json(f, secret, "\"\\", "", hex_lower) &&
+	    add_json(f, secret, "\"\\/", "", hex_lower);
+
+	for (size_t shift = 0; shift < 3; shift++)
+		good = good && add_base64(f, secret, shift);
+	for (size_t i = 0; i < COUNT_OF(digits); i++)
+		good = good && add_hex(f, secret, digits[i]) &&
+		    add_percent(f, secret, PERCENT_NONE, digits[i]) &&
+		    add_percent(f, secret, PERCENT_UNRESERVED, digits[i]) &&
+		    add_percent(f, secret, PERCENT_COMPONENT, digits[i]) &&
+		    add_json(f, secret, "\"\\", "<>&'", digits[i]);
+	return good;
+}
+
+struct search *
+mask_forms(const struct slice *secrets, size_t n)
+{
+	struct form f = { 0 };
+	size_t total = 0, longest = 0;
+	bool good = true;
+
+	for (size_t i = 0; i < n; i++) {
+		total += secrets[i].n;
+		if (secrets[i].n > longest)
+			longest = secrets[i].n;
+	}
+	f.max = longest * GROWTH + 16;
+	f.room = malloc(f.max);
+	f.into = search_new(n * FORMS, (total + 16 * n) * FORMS * 3);
+	if (f.room == NULL || f.into == NULL)
+		good = false;
+	for (size_t i = 0; i < n && good; i++)
+		if (secrets[i].n >= LIMIT_SECRET_SEARCH_MIN)
+			good = add_forms(&f, secrets[i]);
+	if (f.room != NULL)
+		explicit_bzero(f.room, f.max);
+	free(f.room);
+	if (!good) {
+		search_free(f.into);
+		return NULL;
+	}
+	search_finish(f.into);
+	return f.into;
+}
+
+struct mask *
+mask_new(const struct search *forms)
+{
+	struct mask *m = malloc(sizeof(*m));
+
+	if (m == NULL)
+		return NULL;
+	m->forms = forms;
+	m->n_held = 0;
+	m->hits = 0;
+	return m;
+}
+
+void
+mask_free(struct mask *m)
+{
+	if (m == NULL)
+		return;
+	explicit_bzero(m, sizeof(*m));
+	free(m);
+}
+
+/*
+ * Overwrite what is found in `window`; returns from where on bytes must wait
+ * for what follows.
+ */
+static size_t
+overwrite(const struct search *forms, uint8_t *p, size_t n, bool last,
+    uint64_t *hits)
+{
+	struct search_hit hit;
+	size_t from = 0;
+
+	for (;;) {
+		switch (search_next(forms, slice_of(p, n), from, last, &hit)) {
+		case SEARCH_HIT:
+			memset(p + hit.at, '*', hit.n);
+			from = hit.at + hit.n;
+			(*hits)++;
+			break;
+		case SEARCH_HOLD:
+			return hit.at;
+		case SEARCH_NONE:
+		default:
+			return n;
+		}
+	}
+}
+
+bool
+mask_take(struct mask *m, struct slice in, bool last, struct buf *out)
+{
+	size_t n = m->n_held + in.n;
+	uint8_t *p;
+	size_t safe;
+
+	if (n == 0)
+		return true;
+	/* Put together in `out`, so that a hit may lie across the border. */
+	p = buf_room(out, n);
+	if (p == NULL)
+		return false;
+	memcpy(p, m->held, m->n_held);
+	if (in.n != 0)
+		memcpy(p + m->n_held, in.p, in.n);
+	safe = overwrite(m->forms, p, n, last, &m->hits);
+	m->n_held = n - safe;
+	memcpy(m->held, p + safe, m->n_held);
+	explicit_bzero(p + safe, m->n_held);
+	buf_added(out, safe);
+	return true;
+}
+
+uint64_t
+mask_hits(const struct mask *m)
+{
+	return m->hits;
+}
+
+uint64_t
+mask_text(const struct search *forms, uint8_t *p, size_t n)
+{
+	uint64_t hits = 0;
+
+	(void)overwrite(forms, p, n, true, &hits);
+	return hits;
+}
