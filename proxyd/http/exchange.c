@@ -104,6 +104,9 @@ exchange_fail(struct exchange *x, enum reason reason, const char *detail)
 		return exchange_lose(x, reason, detail);
 	note(x, reason, detail);
 	x->refusal.reason = reason;
+	if (x->refusal.policy.n == 0)
+		refusal_put_escaped(&x->refusal.policy, slice_of_str(detail),
+		    STREAM_TEXT_SIZE);
 	x->close = true;
 	exchange_drop_upstream(x, x->head_sent);
 	return exchange_enter(x, EXCHANGE_REFUSE);

@@ -109,7 +109,6 @@ struct exchange {
 	bool head_sent;	   /* bytes went to this upstream connection */
 	bool skip_cookies; /* set by judge: Set-Cookie is left out */
 	bool close;	   /* no other exchange on the client's connection */
-	uint64_t drained;  /* bytes dropped behind a refusal */
 	bool begun;	   /* the first byte of a head was seen */
 	bool answering;	   /* bytes of an answer were put to the client */
 };

@@ -373,19 +373,10 @@ exchange_step_refuse(struct exchange *x)
 			x->is_bad ? NULL : &x->req))
 			return exchange_lose(x, REASON_CLIENT_ABORT,
 			    "client is gone");
-		stream_shut(client);
 	}
-	/* What the client still sends is read for a while and dropped: closing
-	 * on unread bytes resets, and a reset can overtake our answer. */
-	x->drained += stream_peek(client).n;
-	stream_take(client, stream_peek(client).n);
-	if (stream_is_shut(client) && !x->answer_yes) {
-		x->answer_yes = true;
-		timer_set(&x->limit, LIMIT_DRAIN_MS);
-	}
-	if (stream_is_broken(client) || x->expired ||
-	    (x->answer_yes &&
-		(stream_is_eof(client) || x->drained > LIMIT_DRAIN_SIZE)))
-		return exchange_enter(x, EXCHANGE_DONE);
-	return EXCHANGE_WAIT;
+	if (stream_is_broken(client) || x->expired)
+		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+	/* The owner of the connection reads on for a while (SM-24, UP-07). */
+	return stream_backlog(client) == 0 ? exchange_enter(x, EXCHANGE_DONE) :
+					     EXCHANGE_WAIT;
 }

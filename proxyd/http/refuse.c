@@ -28,7 +28,7 @@ refusal_put_escaped(struct buf *out, struct slice text, size_t max)
 
 	for (size_t i = 0; i < text.n; i++) {
 		uint8_t c = text.p[i];
-		bool plain = c > 0x20 && c < 0x7f && c != '\\' && c != '"';
+		bool plain = c >= 0x20 && c < 0x7f && c != '\\' && c != '"';
 		if (out->n + 4 > end) {
 			buf_put_str(out, "...");
 			return;

@@ -21,43 +21,6 @@
 #define READ_ROOM_MIN 16384
 
 static void
-buf_give_back(struct stream_buf *b, bool wipe)
-{
-	if (wipe && b->p != NULL)
-		explicit_bzero(b->p, b->max);
-	free(b->p);
-	*b = (struct stream_buf){ 0 };
-}
-
-/* Room for `n` bytes behind the last one, inside a ceiling of `max`. */
-static uint8_t *
-buf_tail(struct stream_buf *b, size_t n, size_t max)
-{
-	if (b->p == NULL) {
-		b->p = malloc(max);
-		if (b->p == NULL)
-			return NULL;
-		b->max = max;
-	}
-	assert(n <= b->max - b->n);
-	if (n > b->max - b->n - b->at) {
-		memmove(b->p, b->p + b->at, b->n);
-		b->at = 0;
-	}
-	return b->p + b->at + b->n;
-}
-
-static void
-buf_drop(struct stream_buf *b, size_t n)
-{
-	assert(n <= b->n);
-	b->at += n;
-	b->n -= n;
-	if (b->n == 0)
-		b->at = 0;
-}
-
-static void
 stream_kick(struct stream *s)
 {
 	if (!s->closed)
@@ -107,7 +70,7 @@ run_read(struct stream *s)
 		/* Move only if that buys a read of useful size. */
 		if (free_tail < READ_ROOM_MIN && free_tail < room)
 			free_tail = room;
-		uint8_t *p = buf_tail(&s->in, free_tail, STREAM_IN_MAX);
+		uint8_t *p = stream_buf_tail(&s->in, free_tail, STREAM_IN_MAX);
 		if (p == NULL) {
 			stream_fail(s, REASON_INTERNAL, "out of memory");
 			break_off(s);
@@ -122,7 +85,7 @@ run_read(struct stream *s)
 		}
 		s->more = false;
 		if (s->in.n == 0)
-			buf_give_back(&s->in, false);
+			stream_buf_release(&s->in, false);
 		if (s->wait_read == STREAM_IO_EOF) {
 			s->ended = true;
 			s->news = true;
@@ -151,12 +114,12 @@ run_write(struct stream *s, bool writable)
 		}
 		if (s->wait_write != STREAM_IO_OK)
 			return;
-		buf_drop(&s->out, done);
+		stream_buf_drop(&s->out, done);
 		s->n_out += done;
 		s->news = true;
 	}
 	if (s->out.n == 0 && s->out.p != NULL) {
-		buf_give_back(&s->out, s->wipe);
+		stream_buf_release(&s->out, s->wipe);
 		s->wipe = false;
 	}
 	if (s->want_shut && !s->shut && !s->broken && s->out.n == 0) {
@@ -262,8 +225,8 @@ stream_reaped(struct loop_item *item)
 	if (s->writable != NULL)
 		event_free(s->writable);
 	event_free(s->kick);
-	buf_give_back(&s->in, s->wipe);
-	buf_give_back(&s->out, s->wipe);
+	stream_buf_release(&s->in, s->wipe);
+	stream_buf_release(&s->out, s->wipe);
 	int fd = s->fd;
 	s->ops->free(s);
 	if (fd >= 0)
@@ -396,9 +359,9 @@ stream_take(struct stream *s, size_t n)
 {
 	bool was_full = stream_is_full(s);
 
-	buf_drop(&s->in, n);
+	stream_buf_drop(&s->in, n);
 	if (s->in.n == 0 && s->in.p != NULL)
-		buf_give_back(&s->in, false);
+		stream_buf_release(&s->in, false);
 	if (was_full && n != 0)
 		stream_kick(s);
 }
@@ -430,7 +393,7 @@ stream_put(struct stream *s, struct slice bytes)
 		return false;
 	if (bytes.n == 0)
 		return true;
-	uint8_t *p = buf_tail(&s->out, bytes.n, STREAM_OUT_MAX);
+	uint8_t *p = stream_buf_tail(&s->out, bytes.n, STREAM_OUT_MAX);
 	if (p == NULL)
 		return false;
 	memcpy(p, bytes.p, bytes.n);

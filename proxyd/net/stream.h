@@ -22,6 +22,7 @@
 #include "base/reason.h"
 #include "base/slice.h"
 #include "net/loop.h"
+#include "net/stream_buf.h"
 
 struct stream;
 struct event;
@@ -72,13 +73,6 @@ struct stream_ops {
 /* Bytes that wait to leave: what is moved, and a whole head with a secret. */
 #define STREAM_OUT_MAX (LIMIT_BACKLOG_SIZE + 32768)
 #define STREAM_TEXT_SIZE 128 /* of the text of a failure, with its NUL */
-
-struct stream_buf {
-	uint8_t *p; /* owned; NULL while empty */
-	size_t at;  /* where the first byte stands */
-	size_t n;   /* bytes */
-	size_t max; /* bytes allocated when p is not NULL */
-};
 
 /* Public for implementations; owners use the functions. */
 struct stream {

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an upstream answers, before any of it goes to the client.  On a route
+ * with a credential it is searched for the secret; what cannot be read is
+ * refused there, since it cannot be searched.
+ */
+#include "base/ascii.h"
+#include "flow/request.h"
+#include "flow/watchers.h"
+
+static bool
+refuse(struct request *r, enum reason reason, const char *detail)
+{
+	exchange_refuse(&r->x, reason, detail);
+	return false;
+}
+
+/* Can the body be read as it is?  Identity was asked for. */
+static bool
+is_plain(const struct h1_response *res)
+{
+	for (size_t i = 0; i < res->fields.n; i++) {
+		struct field f = res->fields.at[i];
+		if (ascii_eq_fold(f.name, SLICE("content-encoding")) &&
+		    f.value.n != 0 &&
+		    !ascii_eq_fold(f.value, SLICE("identity")))
+			return false;
+	}
+	return true;
+}
+
+/* Mask a part of the head where it stands: in the exchange's own copy. */
+static void
+mask_part(struct request *r, struct slice part)
+{
+	struct buf *head = &r->x.answer_head;
+
+	if (part.n == 0)
+		return;
+	r->n_masked +=
+	    mask_text(r->forms, head->p + (part.p - head->p), part.n);
+}
+
+static void
+mask_head(struct request *r)
+{
+	const struct h1_response *res = &r->x.res;
+
+	mask_part(r, res->phrase);
+	for (size_t i = 0; i < res->fields.n; i++) {
+		mask_part(r, res->fields.at[i].name);
+		mask_part(r, res->fields.at[i].value);
+	}
+}
+
+bool
+request_answered(struct exchange *x, void *arg)
+{
+	struct request *r = arg;
+	const struct h1_response *res = &x->res;
+	struct stage *mask;
+
+	if (!r->verdict.search_answer || r->forms == NULL)
+		return true;
+	mask_head(r);
+	if (res->status < 200 || res->body == H1_BODY_NONE)
+		return true;
+	if (!is_plain(res))
+		return refuse(r, REASON_UP_RESPONSE,
+		    "an encoded answer cannot be searched for the credential; "
+		    "identity was asked for");
+	/* Only with `ranges: true` on the credential does a Range get here. */
+	if (res->status == 206 && !r->facts.range)
+		return refuse(r, REASON_UP_RESPONSE,
+		    "a partial answer that nobody asked for");
+	mask = watcher_mask(r->forms, &r->n_masked);
+	if (mask == NULL)
+		return refuse(r, REASON_INTERNAL, "out of memory");
+	stages_add(&x->down.stages, mask);
+	return true;
+}

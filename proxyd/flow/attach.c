@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ATTACH: the credentials of the rule, released by the keeper one by one for
+ * the very socket that they go over.  All of them, or no request.
+ */
+#include "flow/request.h"
+#include "flow/watchers.h"
+
+/* The secret in a slot's value, without what our own prefix added. */
+static struct slice
+bare(const struct request *r, uint32_t i)
+{
+	struct slice prefix = program_credential(r->generation->program,
+	    r->verdict.credentials[i])
+				  .prefix;
+	struct slice value = r->attach.fields[i].value;
+
+	return slice_has_prefix(value, prefix) ? slice_from(value, prefix.n) :
+						 value;
+}
+
+/* The released secrets are looked for in both directions. */
+static bool
+watch_bodies(struct request *r)
+{
+	struct slice secrets[ATTACH_MAX];
+	struct stage *leak;
+
+	for (uint32_t i = 0; i < r->attach.n; i++)
+		secrets[i] = bare(r, i);
+	search_free(r->forms);
+	r->forms = mask_forms(secrets, r->attach.n);
+	if (r->forms == NULL)
+		return false;
+	/* A request that is tried again has its stage already, and no body. */
+	if (r->x.up.done || !stages_is_empty(&r->x.up.stages))
+		return true;
+	leak = watcher_leak(r->forms);
+	if (leak == NULL)
+		return false;
+	stages_add(&r->x.up.stages, leak);
+	return true;
+}
+
+static bool
+watch_placeholders(struct request *r)
+{
+	struct sandbox *sb = r->flow->sandbox;
+	struct stage *seen;
+
+	if (r->x.up.done || r->has_watcher || sb->placeholders.n == 0)
+		return true;
+	if (sb->placeholder_forms == NULL)
+		sb->placeholder_forms = watch_forms(&sb->placeholders);
+	if (sb->placeholder_forms == NULL)
+		return false;
+	seen =
+	    watcher_placeholders(sb->placeholder_forms, &r->body_placeholder);
+	if (seen == NULL)
+		return false;
+	r->has_watcher = true;
+	stages_add(&r->x.up.stages, seen);
+	return true;
+}
+
+static void
+all_attached(struct request *r)
+{
+	if ((r->attach.n != 0 && !watch_bodies(r)) || !watch_placeholders(r)) {
+		exchange_refuse(&r->x, REASON_INTERNAL, "out of memory");
+		return;
+	}
+	(void)attach_clear_slots(&r->attach, &r->x.req.fields);
+	exchange_attached(&r->x, r->attach.fields, r->attach.n);
+}
+
+static void ask_next(struct request *r);
+
+static void
+on_released(enum reason reason, struct slice value, void *arg)
+{
+	struct request *r = arg;
+	enum err err = ERR_NONE;
+
+	r->asked = NULL;
+	if (reason != REASON_ALLOW) {
+		exchange_refuse(&r->x, reason,
+		    "the keeper did not release the credential");
+	} else if (attach_add(&r->attach,
+		       program_credential(r->generation->program,
+			   r->verdict.credentials[r->attach.n])
+			   .header,
+		       value, &err) != 0) {
+		exchange_refuse(&r->x, REASON_CRED_UNAVAILABLE, err_text(err));
+	} else {
+		ask_next(r);
+	}
+	flow_run(r->flow);
+}
+
+static void
+ask_next(struct request *r)
+{
+	struct sandbox *sb = r->flow->sandbox;
+
+	if (r->attach.n == r->verdict.n_credentials) {
+		all_attached(r);
+		return;
+	}
+	const struct release_ask ask = {
+		.generation = r->generation->number,
+		.rule = r->verdict.rule,
+		.credential = r->verdict.credentials[r->attach.n],
+		.upstream = r->x.upstream,
+		.flow = r->flow->name,
+	};
+	r->asked = sb->asks->release(sb->asks_arg, sb, &ask, on_released, r);
+}
+
+void
+request_attach(struct exchange *x, void *arg)
+{
+	struct request *r = arg;
+	const struct sandbox *sb = r->flow->sandbox;
+
+	/* A secret goes over TLS to the one name, or nowhere; asked again here
+	 * for connections that come from the pool. */
+	if (r->verdict.n_credentials != 0 &&
+	    (!r->flow->is_tls ||
+		!sb->asks->is_verified(sb->asks_arg, x->upstream, &r->host))) {
+		exchange_refuse(x, REASON_CRED_PLAINTEXT, "not verified");
+		return;
+	}
+	attach_wipe(&r->attach);
+	ask_next(r);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "flow/flow.h"
+#include "flow/record.h"
+#include "flow/request.h"
+#include "flow/step.h"
+#include "net/stream_tcp.h"
+
+/* Confirmations of records come whatever becomes of the flow: wait for them. */
+static void
+reap_if_unused(struct flow *f)
+{
+	if (f->phase == PHASE_CLOSE && f->n_records == 0)
+		loop_reap(f->loop, &f->dead);
+}
+
+/* The one place a flow ends.  It stays readable until the loop reaps it. */
+static void
+flow_close(struct flow *f)
+{
+	const struct sandbox *sb = f->sandbox;
+
+	sb->asks->cancel(sb->asks_arg, f->asked);
+	f->asked = NULL;
+	request_free(f->request);
+	f->request = NULL;
+	if (f->reset)
+		stream_reset(f->client);
+	else
+		stream_close(f->client);
+	f->client = NULL;
+	timer_stop(&f->limit);
+	LIST_REMOVE(f, entry);
+	f->sandbox->n_flows--;
+	record_flow_end(f);
+	reap_if_unused(f);
+}
+
+static void
+flow_reaped(struct loop_item *item)
+{
+	struct flow *f = (struct flow *)item;
+
+	timer_release(&f->limit);
+	generation_unref(f->generation);
+	free(f->hello_bytes);
+	free(f);
+}
+
+enum step
+flow_enter(struct flow *f, enum phase to)
+{
+	assert(phase_may_follow(f->phase, to));
+	log_debug("%s %s -> %s", f->name, phase_name(f->phase), phase_name(to));
+	f->phase = to;
+	f->expired = false;
+	if (to == PHASE_CLOSE)
+		flow_close(f);
+	else if (phase_limit_ms(to) != 0)
+		timer_set(&f->limit, phase_limit_ms(to));
+	else
+		timer_stop(&f->limit);
+	return STEP_AGAIN;
+}
+
+void
+flow_fault(struct flow *f, enum reason reason, const char *detail)
+{
+	f->facts.fault = reason;
+	snprintf(f->detail, sizeof(f->detail), "%s", detail);
+	record_judge(f->generation, &f->facts, &f->verdict);
+}
+
+enum step
+flow_stop(struct flow *f, enum reason reason, const char *detail)
+{
+	flow_fault(f, reason, detail);
+	return flow_enter(f, PHASE_CLOSE);
+}
+
+void
+flow_run(struct flow *f)
+{
+	static enum step (*const steps[PHASE_COUNT])(struct flow *) = {
+		[PHASE_PEEK] = step_peek,
+		[PHASE_JUDGE] = step_judge,
+		[PHASE_SHAKE] = step_shake,
+		[PHASE_SERVE] = step_serve,
+		[PHASE_REFUSE] = step_refuse,
+	};
+
+	f->again = true;
+	if (f->running)
+		return;
+	f->running = true;
+	while (f->again && f->phase != PHASE_CLOSE) {
+		f->again = false;
+		if (steps[f->phase](f) == STEP_AGAIN)
+			f->again = true;
+	}
+	f->running = false;
+}
+
+static void
+on_news(struct stream *s UNUSED, void *arg)
+{
+	flow_run(arg);
+}
+
+static void
+on_limit(void *arg)
+{
+	struct flow *f = arg;
+
+	f->expired = true;
+	flow_run(f);
+}
+
+void
+flow_on_written(bool written, void *arg)
+{
+	struct flow *f = arg;
+
+	f->n_records--;
+	f->is_recorded = written;
+	f->record_failed = !written;
+	flow_run(f);
+	reap_if_unused(f);
+}
+
+void
+flow_on_request_written(bool written, void *arg)
+{
+	struct flow *f = arg;
+
+	f->n_records--;
+	/* The one that it is about, or that one is gone and so is the flow. */
+	if (f->request != NULL) {
+		f->request->is_recorded = written;
+		f->request->record_failed = !written;
+	}
+	flow_run(f);
+	reap_if_unused(f);
+}
+
+void
+flow_set_client(struct flow *f, struct stream *s)
+{
+	f->client = s;
+	stream_on(s, on_news, f);
+}
+
+void
+flow_new(struct sandbox *sb, struct stream *client, const struct ip *dst,
+    uint16_t port, enum reason fault)
+{
+	struct flow *f = calloc(1, sizeof(*f));
+	enum err err;
+
+	if (f == NULL || timer_init(&f->limit, sb->loop, on_limit, f, &err)) {
+		free(f);
+		stream_reset(client);
+		return;
+	}
+	f->dead.free = flow_reaped;
+	f->sandbox = sb;
+	f->loop = sb->loop;
+	f->dst = *dst;
+	f->port = port;
+	f->started_ms = clock_ms();
+	snprintf(f->name, sizeof(f->name), "s%" PRIu32 "-%" PRIx64, sb->id,
+	    ++sb->last_flow);
+	if (sb->generation != NULL)
+		f->generation = generation_ref(sb->generation);
+	f->facts =
+	    (struct facts){ .kind = FACTS_CONNECT, .dst = *dst, .port = port };
+	LIST_INSERT_HEAD(&sb->flows, f, entry);
+	sb->n_flows++;
+	flow_set_client(f, client);
+	timer_set(&f->limit, phase_limit_ms(PHASE_PEEK));
+	if (f->generation == NULL)
+		fault = REASON_POLICY_NONE;
+	else if (fault == REASON_ALLOW && sb->n_flows > LIMIT_CONNECTIONS)
+		fault = REASON_LIMIT_CONNS;
+	if (fault == REASON_LIMIT_CONNS || fault == REASON_POLICY_NONE) {
+		f->reset = true;
+		(void)flow_stop(f, fault, "");
+		return;
+	}
+	f->facts.fault = fault;
+	flow_run(f);
+}
+
+void
+flow_accept(struct sandbox *sb, int fd, const struct ip *dst, uint16_t port,
+    enum reason fault)
+{
+	enum err err;
+	struct stream *s = stream_tcp_new(sb->loop, fd, &err);
+
+	if (s != NULL)
+		flow_new(sb, s, dst, port, fault);
+}
+
+void
+flow_abort(struct flow *f, enum reason reason)
+{
+	if (f->phase == PHASE_CLOSE)
+		return;
+	(void)flow_stop(f, reason, "");
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JUDGE: may anything be asked for on this connection? */
+#include "base/clock.h"
+#include "flow/record.h"
+#include "flow/step.h"
+
+/* RFC 8446 6.2 */
+enum alert {
+	ALERT_HANDSHAKE_FAILURE = 40,
+	ALERT_ACCESS_DENIED = 49,
+	ALERT_DECODE_ERROR = 50,
+	ALERT_PROTOCOL_VERSION = 70,
+	ALERT_UNRECOGNIZED_NAME = 112,
+	ALERT_NO_APPLICATION_PROTOCOL = 120,
+};
+
+static enum alert
+alert_of(const struct flow *f)
+{
+	switch ((unsigned)f->verdict.reason) {
+	case REASON_TLS_NOT_TLS:
+		return ALERT_DECODE_ERROR;
+	case REASON_TLS_NO_SNI:
+	case REASON_TLS_SNI_INVALID:
+	case REASON_TLS_SNI_DENIED:
+		return ALERT_UNRECOGNIZED_NAME;
+	case REASON_TLS_VERSION:
+		return f->hello.has_alpn && !f->hello.has_alpn_http11 ?
+		    ALERT_NO_APPLICATION_PROTOCOL :
+		    ALERT_PROTOCOL_VERSION;
+	case REASON_TLS_HELLO_SIZE:
+		return ALERT_HANDSHAKE_FAILURE;
+	default:
+		return ALERT_ACCESS_DENIED;
+	}
+}
+
+/*
+ * A refusal that TLS can carry as a 403: a leaf can be minted for a name that
+ * was read, or for the address that the client went to without one.
+ */
+static bool
+may_explain(const struct flow *f)
+{
+	enum reason r = f->verdict.reason;
+
+	/* A hello that we would not serve ends with an alert. */
+	if (f->facts.fault != REASON_ALLOW && f->facts.fault != REASON_DST_SELF)
+		return false;
+	if (r == REASON_HTTP_MALFORMED) /* TLS where plain HTTP is spoken */
+		return false;
+	if (f->sni.n != 0)
+		return true;
+	return f->dst.family != 0 &&
+	    (r == REASON_DST_UNMAPPED_IP || r == REASON_DST_PRIVATE ||
+		r == REASON_DST_SELF || r == REASON_DST_PORT);
+}
+
+static enum step
+judge_tls(struct flow *f)
+{
+	if (!budget_take(&f->sandbox->handshakes, clock_ms()))
+		flow_fault(f, REASON_LIMIT_RATE, "too many handshakes");
+	if (f->verdict.allow || may_explain(f))
+		return flow_enter(f, PHASE_SHAKE);
+	f->alert = (uint8_t)alert_of(f);
+	return flow_enter(f, PHASE_REFUSE);
+}
+
+enum step
+step_judge(struct flow *f)
+{
+	f->facts.scheme = f->is_tls ? SCHEME_HTTPS : SCHEME_HTTP;
+	f->facts.has_sni = f->sni.n != 0;
+	f->facts.sni = host_slice(&f->sni);
+	record_judge(f->generation, &f->facts, &f->verdict);
+	if (f->verdict.allow)
+		record_flow_begin(f);
+	if (f->is_tls)
+		return judge_tls(f);
+	/* Other protocols get a reset; HTTP is told why in HTTP. */
+	if (f->verdict.reason == REASON_TLS_NOT_TLS) {
+		f->reset = true;
+		return flow_enter(f, PHASE_CLOSE);
+	}
+	return flow_enter(f, PHASE_SERVE);
+}

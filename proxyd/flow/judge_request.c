@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JUDGE of a request: its facts, the verdict, and that both are recorded where
+ * that must come first.
+ */
+#include "base/ascii.h"
+#include "cred/foreign.h"
+#include "cred/look.h"
+#include "flow/record.h"
+#include "flow/request.h"
+#include "wire/query.h"
+#include "wire/urlpath.h"
+
+static void
+fault(struct request *r, enum reason reason, const char *detail)
+{
+	if (r->facts.fault != REASON_ALLOW)
+		return;
+	r->facts.fault = reason;
+	r->x.fail = (struct parse_fail){ .reason = reason, .detail = detail };
+}
+
+static void
+fault_of(struct request *r, const struct parse_fail *fail)
+{
+	if (r->facts.fault == REASON_ALLOW)
+		r->x.refusal.status = h1_fail_status(fail);
+	fault(r, fail->reason, fail->detail);
+}
+
+static uint16_t
+usual_port(enum scheme scheme)
+{
+	return scheme == SCHEME_HTTPS ? 443 : 80;
+}
+
+/* An authority says this connection's port, or none where that is usual. */
+static bool
+port_fits(const struct request *r, const struct target_authority *a)
+{
+	uint16_t port = a->has_port ? a->port : usual_port(r->facts.scheme);
+	return port == r->facts.port;
+}
+
+static void
+read_target(struct request *r)
+{
+	const struct h1_request *req = &r->x.req;
+	const struct target *t = &req->target;
+	const char *scheme = r->facts.scheme == SCHEME_HTTPS ? "https" : "http";
+
+	if (slice_eq(req->method, SLICE("CONNECT")))
+		fault(r, REASON_HTTP_CONNECT, "CONNECT");
+	if (t->form == TARGET_AUTHORITY || t->form == TARGET_ASTERISK)
+		fault(r, REASON_HTTP_TARGET_FORM,
+		    "neither a path nor an absolute URL");
+	/* The same thing said twice, or a proxy's request gone astray. */
+	if (t->form == TARGET_ABSOLUTE &&
+	    (!ascii_eq_fold(t->scheme, slice_of_str(scheme)) ||
+		!host_eq(&t->authority.host, &req->host.host) ||
+		!port_fits(r, &t->authority)))
+		fault(r, REASON_HTTP_HOST_MISMATCH,
+		    "absolute URL of another scheme, host or port");
+	if (!port_fits(r, &req->host))
+		fault(r, REASON_HTTP_HOST_MISMATCH, "Host has another port");
+}
+
+static void
+read_path(struct request *r)
+{
+	const struct target *t = &r->x.req.target;
+	struct urlpath path;
+	struct parse_fail fail;
+
+	if (t->form != TARGET_ORIGIN && t->form != TARGET_ABSOLUTE)
+		return;
+	r->path = malloc(t->path.n + 1);
+	if (r->path == NULL) {
+		fault(r, REASON_INTERNAL, "out of memory");
+		return;
+	}
+	if (urlpath_canon(t->path, LIMIT_PATH_SIZE, r->path, &path, &fail) !=
+	    PARSE_DONE) {
+		fault_of(r, &fail);
+		return;
+	}
+	r->facts.path = path.text;
+	if (t->has_query && query_check(t->query, &fail) != PARSE_DONE) {
+		fault_of(r, &fail);
+		return;
+	}
+	r->facts.has_query = t->has_query;
+	r->facts.query = t->query;
+}
+
+static void
+look_for_credentials(struct request *r)
+{
+	const struct h1_request *req = &r->x.req;
+	const struct look_head head = {
+		.method = req->method,
+		.target = req->raw_target,
+		.query = r->facts.query,
+		.fields = &req->fields,
+	};
+
+	if (r->generation != NULL)
+		look_at(&head, &r->generation->slots,
+		    &r->flow->sandbox->placeholders, &r->facts);
+}
+
+static void
+read_request(struct request *r)
+{
+	struct h1_request *req = &r->x.req;
+
+	if (r->x.is_bad) {
+		r->facts.fault = r->x.fail.reason;
+		return;
+	}
+	r->facts.method = req->method;
+	r->host = req->host.host;
+	r->facts.host = host_slice(&r->host);
+	r->facts.upgrade = req->has_upgrade;
+	read_target(r);
+	read_path(r);
+	look_for_credentials(r);
+	if (req->expect == H1_EXPECT_OTHER) {
+		fault(r, REASON_HTTP_HEADER, "Expect other than 100-continue");
+		if (r->facts.fault == REASON_HTTP_HEADER)
+			r->x.refusal.status = 417;
+	}
+}
+
+static void
+put_what(struct request *r, struct buf *out)
+{
+	const struct facts *f = &r->facts;
+	struct slice host = f->host.n != 0 ? f->host : f->sni;
+
+	if (f->method.n == 0)
+		return;
+	refusal_put_escaped(out, f->method, 40);
+	buf_put_str(out, f->scheme == SCHEME_HTTPS ? " https://" : " http://");
+	refusal_put_escaped(out, host, 256);
+	if (f->port != usual_port(f->scheme))
+		buf_putf(out, ":%u", f->port);
+	refusal_put_escaped(out, f->path, 512);
+}
+
+/* What the verdict says, in the words of the client's protocol. */
+static void
+explain(struct request *r)
+{
+	struct refusal *refusal = &r->x.refusal;
+	const struct verdict *v = &r->verdict;
+
+	refusal->reason = v->reason;
+	put_what(r, &refusal->what);
+	if (r->generation == NULL)
+		return;
+	const struct program *p = r->generation->program;
+	policy_explain(p, &r->facts, v, &refusal->policy);
+	if (r->x.fail.detail[0] != '\0')
+		buf_putf(&refusal->policy, " (%s)", r->x.fail.detail);
+	if (v->rule != VERDICT_NONE)
+		refusal->rule = program_rule(p, v->rule).name;
+	if (v->nearest != VERDICT_NONE)
+		refusal->allowed = program_rule(p, v->nearest).text;
+}
+
+static void
+deny(struct request *r)
+{
+	struct exchange *x = &r->x;
+
+	explain(r);
+	if (r->verdict.reason == REASON_CRED_MISPLACED ||
+	    r->verdict.reason == REASON_CRED_FOREIGN)
+		record_alarm(r, r->verdict.reason,
+		    "a placeholder stood where it must not");
+	x->status = refusal_status(&x->refusal);
+	record_request_end(r);
+	exchange_refuse(x, r->verdict.reason, x->fail.detail);
+}
+
+/* The client's own credentials that the rule strips, out of the request. */
+static bool
+strip(struct request *r)
+{
+	struct h1_request *req = &r->x.req;
+	uint32_t slots = r->verdict.strip;
+	struct wr w;
+
+	if (r->verdict.strip_cookies)
+		field_remove(&req->fields, SLICE("cookie"));
+	if (slots == 0)
+		return true;
+	(void)foreign_strip_fields(&req->fields, slots);
+	if (!req->target.has_query)
+		return true;
+	r->query = malloc(req->target.query.n + 1);
+	if (r->query == NULL)
+		return false;
+	w = wr_of(r->query, req->target.query.n);
+	req->target.has_query =
+	    foreign_strip_query(req->target.query, slots, &w);
+	req->target.query = wr_slice(&w);
+	return !w.bad;
+}
+
+/* What is encoded cannot be searched: ask for what can. */
+static bool
+ask_for_identity(struct request *r)
+{
+	struct field_list *fields = &r->x.req.fields;
+
+	if (!r->verdict.search_answer)
+		return true;
+	field_remove(fields, SLICE("accept-encoding"));
+	return field_add(fields, SLICE("Accept-Encoding"), SLICE("identity"));
+}
+
+static bool
+prepare(struct request *r)
+{
+	struct exchange *x = &r->x;
+
+	/* Should something fail later, that answer says this much. */
+	put_what(r, &x->refusal.what);
+	x->host = &r->host;
+	x->path = r->facts.path;
+	x->port =
+	    r->facts.port == usual_port(r->facts.scheme) ? 0 : r->facts.port;
+	x->skip_cookies = r->verdict.strip_cookies;
+	return strip(r) && ask_for_identity(r);
+}
+
+/* Allowed, but not now: no answer of policy's, so a fault. */
+static void
+check_admission(struct request *r)
+{
+	const struct sandbox *sb = r->flow->sandbox;
+	enum reason reason = sb->asks->may_admit(sb->asks_arg);
+
+	if (!r->verdict.allow)
+		return;
+	if (sandbox_is_echoing(sb, r->verdict.rule))
+		reason = REASON_CRED_ECHO;
+	if (reason == REASON_ALLOW)
+		return;
+	fault(r, reason, "");
+	record_judge(r->generation, &r->facts, &r->verdict);
+}
+
+void
+request_judge(struct exchange *x, void *arg)
+{
+	struct request *r = arg;
+	struct flow *f = r->flow;
+
+	if (f->sandbox->generation != NULL)
+		r->generation = generation_ref(f->sandbox->generation);
+	r->facts = f->facts;
+	r->facts.kind = FACTS_REQUEST;
+	r->judged = true;
+	/* A connection that was refused keeps its reason for what is in it. */
+	if (f->verdict.allow)
+		read_request(r);
+	else if (!x->is_bad)
+		r->facts.method = x->req.method;
+	record_judge(r->generation, &r->facts, &r->verdict);
+	check_admission(r);
+	if (!r->verdict.allow) {
+		deny(r);
+		return;
+	}
+	if (!prepare(r)) {
+		exchange_refuse(x, REASON_INTERNAL,
+		    "request cannot be written");
+		return;
+	}
+	record_flow_begin(f);
+	if (r->verdict.n_credentials != 0)
+		record_request_begin(r);
+	request_judge_more(r);
+}
+
+void
+request_judge_more(struct request *r)
+{
+	const struct flow *f = r->flow;
+
+	if (r->x.phase != EXCHANGE_JUDGE || !r->judged || !r->verdict.allow)
+		return;
+	if (f->record_failed || r->record_failed)
+		exchange_refuse(&r->x, REASON_AUDIT_FULL,
+		    "the record could not be written");
+	else if (f->is_recorded && (!r->begun || r->is_recorded))
+		exchange_allow(&r->x);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PEEK: is it TLS, and for which name?  Nothing is answered yet. */
+#include "base/clock.h"
+#include "flow/step.h"
+
+/* The first byte of a ClientHello's record; one of SSL 2 has the high bit. */
+static bool
+looks_like_tls(uint8_t first)
+{
+	return first == 0x16 || first >= 0x80;
+}
+
+static enum step
+peeked(struct flow *f)
+{
+	free(f->hello_bytes);
+	f->hello_bytes = NULL;
+	return flow_enter(f, PHASE_JUDGE);
+}
+
+/* A fault here has precedence over what policy says; none is overwritten. */
+static void
+note(struct flow *f, const struct parse_fail *fail)
+{
+	if (f->facts.fault != REASON_ALLOW)
+		return;
+	f->facts.fault = fail->reason;
+	snprintf(f->detail, sizeof(f->detail), "%s", fail->detail);
+}
+
+static enum step
+read_hello(struct flow *f)
+{
+	const struct hello *h = &f->hello;
+	struct parse_fail fail;
+
+	f->has_ech = h->has_ech;
+	/* Upstream is offered what the client offered. */
+	f->has_alpn = h->has_alpn_http11;
+	if (h->has_sni && host_from_sni(h->sni, &f->sni, &fail) != PARSE_DONE) {
+		f->sni.n = 0;
+		note(f, &fail);
+	}
+	/* HTTP/1.1 is all we serve: another list has no overlap. */
+	if (h->has_alpn && !h->has_alpn_http11)
+		note(f,
+		    &(struct parse_fail){ .reason = REASON_TLS_VERSION,
+			.detail = "ALPN without http/1.1" });
+	return peeked(f);
+}
+
+static enum step
+peek_hello(struct flow *f)
+{
+	struct parse_fail fail;
+
+	if (f->hello_bytes == NULL)
+		f->hello_bytes = malloc(LIMIT_HELLO_SIZE);
+	if (f->hello_bytes == NULL)
+		return flow_stop(f, REASON_INTERNAL, "out of memory");
+	switch (hello_take(stream_peek(f->client), f->hello_bytes, &f->hello,
+	    &fail)) {
+	case PARSE_DONE:
+		return read_hello(f);
+	case PARSE_BAD:
+		note(f, &fail);
+		return peeked(f);
+	case PARSE_MORE:
+		break;
+	}
+	if (stream_is_full(f->client))
+		return flow_stop(f, REASON_TLS_HELLO_SIZE,
+		    "ClientHello over the limit");
+	return STEP_WAIT;
+}
+
+/* The first byte has come: the ceiling for the whole, still from accept. */
+static void
+extend_limit(struct flow *f)
+{
+	uint64_t passed = clock_ms() - f->started_ms;
+
+	if (!f->is_tls)
+		timer_set(&f->limit,
+		    passed < LIMIT_HELLO_MS ? LIMIT_HELLO_MS - passed : 0);
+}
+
+enum step
+step_peek(struct flow *f)
+{
+	struct slice in = stream_peek(f->client);
+	enum step step = STEP_WAIT;
+
+	if (in.n != 0 && looks_like_tls(in.p[0])) {
+		extend_limit(f);
+		f->is_tls = true;
+		step = peek_hello(f);
+	} else if (in.n != 0) {
+		step = peeked(f);
+	}
+	if (step != STEP_WAIT)
+		return step;
+	if (stream_is_broken(f->client) || f->client->ended)
+		return flow_stop(f, REASON_CLIENT_ABORT,
+		    in.n == 0 ? "ended without a byte" :
+				"ended inside a ClientHello");
+	if (f->expired) {
+		f->reset = true;
+		return flow_stop(f, REASON_TLS_HELLO_TIMEOUT,
+		    in.n == 0 ? "no first byte in time" :
+				"ClientHello not whole in time");
+	}
+	return STEP_WAIT;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * THE table of a flow's phases.
+ *
+ *  phase   waits for                       limit    then
+ *  PEEK    the first bytes, whole          hello    JUDGE CLOSE
+ *  JUDGE   nothing: policy is pure         -        SHAKE SERVE REFUSE CLOSE
+ *  SHAKE   our leaf, then our handshake    dial     SERVE REFUSE CLOSE
+ *  SERVE   exchanges, in the clear         theirs   REFUSE CLOSE
+ *  REFUSE  our alert or answer to leave    drain    CLOSE
+ *  CLOSE   nothing: the loop reaps it      -        -
+ *
+ * REFUSE is also the way out behind any answer that ends a connection: our end
+ * is announced, and what the client still sends is dropped for a while.
+ */
+#ifndef FLOW_PHASE_H
+#define FLOW_PHASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum phase {
+	PHASE_PEEK,
+	PHASE_JUDGE,
+	PHASE_SHAKE,
+	PHASE_SERVE,
+	PHASE_REFUSE,
+	PHASE_CLOSE,
+	PHASE_COUNT
+};
+
+const char *phase_name(enum phase p);
+
+/* Armed on entering, in milliseconds; 0: not armed. */
+uint64_t phase_limit_ms(enum phase p);
+
+bool phase_may_follow(enum phase from, enum phase to);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* REACH: an upstream connection for a request that was allowed. */
+#include "flow/request.h"
+
+struct pool_key
+request_pool_key(const struct request *r)
+{
+	return (struct pool_key){
+		.host = &r->host,
+		.port = r->flow->port,
+		.tls = r->flow->is_tls,
+		.alpn = r->flow->has_alpn,
+		.rule = r->verdict.rule,
+		.generation = r->generation->number,
+	};
+}
+
+static void
+on_upstream_news(struct stream *s, void *arg)
+{
+	(void)s;
+	flow_run(arg);
+}
+
+static void
+on_dialled(const struct dial_answer *a, void *arg)
+{
+	struct request *r = arg;
+
+	r->asked = NULL;
+	r->cookie = a->cookie;
+	snprintf(r->address, sizeof(r->address), "%.*s", SLICE_ARG(a->address));
+	if (a->stream == NULL) {
+		request_fail(r,
+		    a->reason == REASON_ALLOW ? REASON_INTERNAL : a->reason,
+		    a->detail);
+	} else {
+		r->reaching = a->stream;
+		stream_on(r->reaching, on_upstream_news, r->flow);
+	}
+	flow_run(r->flow);
+}
+
+void
+request_reach(struct exchange *x, void *arg)
+{
+	struct request *r = arg;
+	struct flow *f = r->flow;
+	struct sandbox *sb = f->sandbox;
+	const struct pool_key key = request_pool_key(r);
+	struct slice only;
+	const struct dial_ask ask = {
+		.generation = key.generation,
+		.rule = key.rule,
+		.host = &r->host,
+		.name_it =
+		    !program_rule_host(r->generation->program, key.rule, &only),
+		.port = f->port,
+		.tls = f->is_tls,
+		.alpn = f->has_alpn,
+		.flow = f->name,
+	};
+	struct stream *s = x->want_fresh ? NULL : pool_take(sb->pool, &key);
+
+	if (!r->counted) {
+		r->counted = true;
+		sb->n_upstreams++;
+	}
+	if (s != NULL) {
+		stream_on(s, on_upstream_news, f);
+		exchange_reached(x, s, true);
+		return;
+	}
+	if (sb->n_upstreams + pool_count(sb->pool) > LIMIT_UPSTREAMS) {
+		exchange_refuse(x, REASON_LIMIT_CONNS,
+		    "too many upstream connections");
+		return;
+	}
+	r->asked = sb->asks->dial(sb->asks_arg, sb, &ask, on_dialled, r);
+}
+
+void
+request_reach_more(struct request *r)
+{
+	struct stream *s = r->reaching;
+	const struct sandbox *sb = r->flow->sandbox;
+
+	if (s == NULL || r->x.phase != EXCHANGE_REACH)
+		return;
+	if (stream_is_broken(s)) {
+		request_fail(r, stream_reason(s), slice_of_str(stream_text(s)));
+		r->reaching = NULL;
+		stream_close(s);
+		return;
+	}
+	if (!stream_is_ready(s))
+		return;
+	r->reaching = NULL;
+	if (r->flow->is_tls &&
+	    !sb->asks->is_verified(sb->asks_arg, s, &r->host)) {
+		exchange_refuse(&r->x, REASON_UP_CERT, "was not verified");
+		stream_close(s);
+		return;
+	}
+	exchange_reached(&r->x, s, false);
+}
+
+void
+request_reach_cancel(struct request *r)
+{
+	const struct sandbox *sb = r->flow->sandbox;
+
+	sb->asks->cancel(sb->asks_arg, r->asked);
+	r->asked = NULL;
+	stream_close(r->reaching);
+	r->reaching = NULL;
+	if (r->counted)
+		r->flow->sandbox->n_upstreams--;
+	r->counted = false;
+}

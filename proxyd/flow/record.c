@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/record.h"
+#include "audit/event.h"
+#include "audit/facts_event.h"
+#include "base/clock.h"
+
+void
+record_judge(const struct generation *g, const struct facts *f,
+    struct verdict *v)
+{
+	if (g != NULL) {
+		*v = policy_decide(g->program, f);
+		return;
+	}
+	*v = (struct verdict){
+		.reason = REASON_POLICY_NONE,
+		.rule = VERDICT_NONE,
+		.nearest = VERDICT_NONE,
+	};
+}
+
+/* What all records of a flow have. */
+static void
+begin(struct event *e, enum event_kind kind, const struct flow *f,
+    const struct generation *g)
+{
+	event_init(e, kind);
+	event_str(e, FIELD_SANDBOX, f->sandbox->name);
+	event_str(e, FIELD_FLOW, f->name);
+	if (g == NULL)
+		return;
+	event_text(e, FIELD_POLICY, program_policy_name(g->program));
+	event_str(e, FIELD_PROGRAM, g->digest);
+	event_number(e, FIELD_GENERATION, g->number);
+}
+
+static bool
+send_event(struct flow *f, const struct event *e, asks_on_written *on_written)
+{
+	const struct sandbox *sb = f->sandbox;
+
+	return sb->asks->record(sb->asks_arg, e, on_written, f);
+}
+
+static void
+put_connection(struct event *e, const struct flow *f, struct facts_text *text)
+{
+	facts_to_event(f->generation == NULL ? NULL : f->generation->program,
+	    &f->facts, &f->verdict, text, e);
+	if (f->detail[0] != '\0')
+		event_str(e, FIELD_DETAIL, f->detail);
+	if (f->has_ech)
+		event_bool(e, FIELD_TLS_ECH, true);
+}
+
+void
+record_flow_begin(struct flow *f)
+{
+	struct facts_text text;
+	struct event e;
+
+	if (f->begun)
+		return;
+	begin(&e, EVENT_FLOW_BEGIN, f, f->generation);
+	put_connection(&e, f, &text);
+	event_number(&e, FIELD_QUESTIONS, f->sandbox->n_questions);
+	f->begun = true;
+	if (send_event(f, &e, flow_on_written)) {
+		f->n_records++;
+		f->sandbox->n_questions = 0;
+	} else {
+		f->record_failed = true;
+	}
+}
+
+void
+record_flow_end(struct flow *f)
+{
+	struct facts_text text;
+	struct event e;
+
+	begin(&e, EVENT_FLOW_END, f, f->generation);
+	put_connection(&e, f, &text);
+	event_number(&e, FIELD_BYTES_UP, f->bytes_up);
+	event_number(&e, FIELD_BYTES_DOWN, f->bytes_down);
+	event_number(&e, FIELD_DURATION_US,
+	    (clock_ms() - f->started_ms) * 1000);
+	(void)send_event(f, &e, NULL);
+}
+
+static void
+put_request(struct event *e, const struct request *r, struct facts_text *text)
+{
+	facts_to_event(r->generation == NULL ? NULL : r->generation->program,
+	    &r->facts, &r->verdict, text, e);
+	event_number(e, FIELD_EXCHANGE, r->x.number);
+	if (r->facts.host.n == 0 && r->facts.has_sni)
+		event_text(e, FIELD_HOST, r->facts.sni);
+	if (r->flow->has_ech)
+		event_bool(e, FIELD_TLS_ECH, true);
+	if (r->verdict.n_credentials != 0)
+		event_text(e, FIELD_CREDENTIAL,
+		    program_credential(r->generation->program,
+			r->verdict.credentials[0])
+			.name);
+	if (r->cookie != 0)
+		event_number(e, FIELD_COOKIE_SOCKET, r->cookie);
+}
+
+void
+record_request_begin(struct request *r)
+{
+	struct facts_text text;
+	struct event e;
+
+	begin(&e, EVENT_REQUEST_BEGIN, r->flow, r->generation);
+	put_request(&e, r, &text);
+	r->begun = true;
+	if (send_event(r->flow, &e, flow_on_request_written))
+		r->flow->n_records++;
+	else
+		r->record_failed = true;
+}
+
+void
+record_request_end(struct request *r)
+{
+	const struct exchange *x = &r->x;
+	struct facts_text text;
+	struct event e;
+
+	begin(&e, EVENT_REQUEST_END, r->flow, r->generation);
+	put_request(&e, r, &text);
+	if (x->fail.detail[0] != '\0')
+		event_str(&e, FIELD_DETAIL, x->fail.detail);
+	if (r->address[0] != '\0')
+		event_str(&e, FIELD_PEER_ADDRESS, r->address);
+	if (x->status != 0)
+		event_number(&e, FIELD_STATUS, x->status);
+	event_number(&e, FIELD_BYTES_UP, x->bytes_up);
+	event_number(&e, FIELD_BYTES_DOWN, x->bytes_down);
+	event_number(&e, FIELD_DURATION_US,
+	    (clock_ms() - x->started_ms) * 1000);
+	if (r->n_masked != 0)
+		event_number(&e, FIELD_MASKED, r->n_masked);
+	if (r->body_placeholder)
+		event_bool(&e, FIELD_BODY_PLACEHOLDER, true);
+	r->ended = true;
+	(void)send_event(r->flow, &e, NULL);
+}
+
+void
+record_alarm(struct request *r, enum reason reason, const char *detail)
+{
+	struct event e;
+
+	begin(&e, EVENT_ALARM, r->flow, r->generation);
+	event_reason(&e, reason);
+	event_str(&e, FIELD_DETAIL, detail);
+	event_number(&e, FIELD_EXCHANGE, r->x.number);
+	(void)send_event(r->flow, &e, NULL);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The records of a flow: made here, from facts and verdict, so that every one
+ * of them can be decided again.
+ *
+ * A flow has flow.begin before its first byte to an upstream, if it has any,
+ * and exactly one flow.end; a request one request.end, and request.begin before
+ * it if it carries a credential.
+ */
+#ifndef FLOW_RECORD_H
+#define FLOW_RECORD_H
+
+#include "flow/flow.h"
+#include "flow/request.h"
+
+/* Decide; without a program the verdict is policy.none. */
+void record_judge(const struct generation *g, const struct facts *f,
+    struct verdict *v);
+
+/* Sends it once; f->is_recorded or f->record_failed is set later. */
+void record_flow_begin(struct flow *f);
+void record_flow_end(struct flow *f);
+
+/* Sends it; r->is_recorded or r->record_failed is set later. */
+void record_request_begin(struct request *r);
+void record_request_end(struct request *r);
+
+/* Something that a person should look at, beside the verdict. */
+void record_alarm(struct request *r, enum reason reason, const char *detail);
+
+#endif

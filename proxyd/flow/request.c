@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/request.h"
+#include "base/clock.h"
+#include "flow/record.h"
+
+void
+request_fail(struct request *r, enum reason reason, struct slice detail)
+{
+	snprintf(r->detail, sizeof(r->detail), "%.*s", SLICE_ARG(detail));
+	exchange_refuse(&r->x, reason, r->detail);
+}
+
+void
+request_sent(struct exchange *x, void *arg)
+{
+	struct request *r = arg;
+
+	(void)x;
+	attach_wipe(&r->attach);
+}
+
+void
+request_keep(struct exchange *x, struct stream *s, void *arg)
+{
+	struct request *r = arg;
+	const struct pool_key key = request_pool_key(r);
+
+	(void)x;
+	pool_put(r->flow->sandbox->pool, &key, s);
+}
+
+/* What a person should look at, beside the verdict. */
+static void
+note_alarms(struct request *r)
+{
+	struct sandbox *sb = r->flow->sandbox;
+
+	if (r->body_placeholder)
+		record_alarm(r, REASON_CRED_MISPLACED,
+		    "a placeholder stood in a request's body");
+	if (r->x.fail.reason == REASON_CRED_LEAK)
+		record_alarm(r, REASON_CRED_LEAK, r->x.fail.detail);
+	if (r->n_masked == 0)
+		return;
+	record_alarm(r, REASON_CRED_ECHO,
+	    "the origin sent a credential back; it was masked");
+	if (!program_credential(r->generation->program,
+		r->verdict.credentials[0])
+		 .echo_mask)
+		sandbox_note_echo(sb, r->verdict.rule);
+}
+
+/* It is over: nothing is pending any more, and there is one final record. */
+static void
+request_ended(struct exchange *x, void *arg)
+{
+	struct request *r = arg;
+	struct flow *f = r->flow;
+
+	request_reach_cancel(r);
+	attach_wipe(&r->attach);
+	f->bytes_up += x->bytes_up;
+	f->bytes_down += x->bytes_down;
+	/* The client went away between requests: there was none. */
+	if (r->ended || (!r->judged && x->fail.reason == REASON_ALLOW))
+		return;
+	if (!r->judged) {
+		r->facts = f->facts;
+		r->facts.kind = FACTS_REQUEST;
+		if (f->generation != NULL)
+			r->generation = generation_ref(f->generation);
+	}
+	if (x->fail.reason != REASON_ALLOW &&
+	    (r->verdict.allow || !r->judged)) {
+		r->facts.fault = x->fail.reason;
+		record_judge(r->generation, &r->facts, &r->verdict);
+	}
+	note_alarms(r);
+	record_request_end(r);
+}
+
+static void
+on_limit(void *arg)
+{
+	struct request *r = arg;
+	flow_run(r->flow);
+}
+
+struct request *
+request_new(struct flow *f)
+{
+	static const struct exchange_ops ops = {
+		.judge = request_judge,
+		.reach = request_reach,
+		.attach = request_attach,
+		.sent = request_sent,
+		.answered = request_answered,
+		.keep = request_keep,
+		.ended = request_ended,
+		.on_limit = on_limit,
+	};
+	struct request *r = calloc(1, sizeof(*r));
+	enum err err;
+
+	if (r == NULL)
+		return NULL;
+	r->flow = f;
+	attach_init(&r->attach);
+	if (exchange_init(&r->x, f->loop, f->client, &ops, r, &err) != 0) {
+		free(r);
+		return NULL;
+	}
+	r->x.flow = f->name;
+	r->x.number = ++f->n_requests;
+	return r;
+}
+
+void
+request_free(struct request *r)
+{
+	if (r == NULL)
+		return;
+	exchange_release(&r->x);
+	generation_unref(r->generation);
+	search_free(r->forms);
+	free(r->path);
+	free(r->query);
+	free(r);
+}
+
+bool
+request_run(struct request *r)
+{
+	enum exchange_phase before, after;
+
+	do {
+		before = r->x.phase;
+		request_judge_more(r);
+		request_reach_more(r);
+		after = exchange_run(&r->x);
+	} while (after != before && after != EXCHANGE_DONE &&
+	    after != EXCHANGE_GONE);
+	return after == EXCHANGE_DONE || after == EXCHANGE_GONE;
+}
+
+bool
+request_may_continue(const struct request *r)
+{
+	return exchange_may_continue(&r->x);
+}
+
+bool
+request_was_cut(const struct request *r)
+{
+	return r->x.phase == EXCHANGE_GONE && r->x.answering;
+}
+
+bool
+request_is_lost(const struct request *r)
+{
+	return r->x.phase == EXCHANGE_GONE;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One request of a flow: what http/exchange.h asks, answered from policy, the
+ * dialer and the keeper.
+ */
+#ifndef FLOW_REQUEST_H
+#define FLOW_REQUEST_H
+
+#include "cred/attach.h"
+#include "cred/search.h"
+#include "flow/flow.h"
+#include "http/exchange.h"
+#include "http/pool.h"
+
+#define REQUEST_ADDRESS_MAX 64 /* text of an address, with a NUL */
+
+struct request {
+	struct flow *flow; /* borrowed; lives longer */
+	struct exchange x;
+	struct generation *generation; /* shared; what it was judged by */
+	struct facts facts;
+	struct verdict verdict;
+	struct host host; /* of the Host field; n 0: none */
+	uint8_t *path;	  /* owned; facts.path and x.path point into it */
+	uint8_t *query;	  /* owned; what is left of it; NULL: all */
+	char detail[STREAM_TEXT_SIZE];	   /* x.fail.detail, when not ours */
+	char address[REQUEST_ADDRESS_MAX]; /* of the upstream */
+
+	struct asked *asked;	 /* NULL: nothing */
+	struct stream *reaching; /* owned: TLS to the upstream goes on */
+	uint64_t cookie;	 /* of the dial's socket */
+	struct attach attach;	 /* owned; wiped when sent */
+	struct search *forms;	 /* owned: of those secrets; NULL: none */
+
+	uint64_t n_masked; /* hits in the answer */
+	bool body_placeholder;
+	bool has_watcher;   /* for placeholders in the body */
+	bool judged;	    /* `verdict` is there */
+	bool begun;	    /* request.begin was sent ... */
+	bool is_recorded;   /* ... and is in the log */
+	bool record_failed; /* ... or never will be */
+	bool ended;	    /* request.end was sent */
+	bool counted;	    /* among the sandbox's n_upstreams */
+};
+
+/* NULL: no memory. */
+MUST_USE struct request *request_new(struct flow *f);
+void request_free(struct request *r);
+
+/* Do what can be done now; true: it is over. */
+bool request_run(struct request *r);
+
+/* Behind the end: may another one come; was an answer cut; is nobody there. */
+bool request_may_continue(const struct request *r);
+bool request_was_cut(const struct request *r);
+bool request_is_lost(const struct request *r);
+
+/* Fail it with a text that is copied. */
+void request_fail(struct request *r, enum reason reason, struct slice detail);
+
+/* --- the exchange's questions; for request.c alone ----------------------- */
+
+void request_judge(struct exchange *x, void *arg);
+void request_reach(struct exchange *x, void *arg);
+void request_attach(struct exchange *x, void *arg);
+void request_sent(struct exchange *x, void *arg);
+bool request_answered(struct exchange *x, void *arg);
+void request_keep(struct exchange *x, struct stream *s, void *arg);
+
+struct pool_key request_pool_key(const struct request *r);
+
+/* Look at what is pending in JUDGE and REACH; before each exchange_run(). */
+void request_judge_more(struct request *r);
+void request_reach_more(struct request *r);
+void request_reach_cancel(struct request *r);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flow/sandbox.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "cred/search.h"
+#include "flow/flow.h"
+#include "http/pool.h"
+#include "tls/leaf.h"
+
+struct generation *
+generation_ref(struct generation *g)
+{
+	g->refs++;
+	return g;
+}
+
+void
+generation_unref(struct generation *g)
+{
+	if (g == NULL || --g->refs != 0)
+		return;
+	look_slots_release(&g->slots);
+	program_free(g->program);
+	free(g);
+}
+
+struct sandbox *
+sandbox_new(struct loop *l, const struct asks *asks, void *asks_arg,
+    uint32_t id, enum err *err)
+{
+	struct sandbox *s = calloc(1, sizeof(*s));
+
+	*err = ERR_MEMORY;
+	if (s == NULL)
+		return NULL;
+	s->loop = l;
+	s->asks = asks;
+	s->asks_arg = asks_arg;
+	s->id = id;
+	placeholder_set_init(&s->placeholders);
+	LIST_INIT(&s->flows);
+	budget_init(&s->handshakes, LIMIT_HANDSHAKES_PER_S,
+	    2 * LIMIT_HANDSHAKES_PER_S, clock_ms());
+	s->pool = pool_new(l);
+	if (s->pool == NULL) {
+		free(s);
+		return NULL;
+	}
+	*err = ERR_NONE;
+	return s;
+}
+
+void
+sandbox_set_name(struct sandbox *s, struct slice name)
+{
+	snprintf(s->name, sizeof(s->name), "%.*s", SLICE_ARG(name));
+}
+
+void
+sandbox_close(struct sandbox *s)
+{
+	while (!LIST_EMPTY(&s->flows))
+		flow_abort(LIST_FIRST(&s->flows), REASON_SHUTDOWN);
+}
+
+void
+sandbox_free(struct sandbox *s)
+{
+	if (s == NULL)
+		return;
+	sandbox_close(s);
+	pool_free(s->pool);
+	leaf_cache_free(s->leaves);
+	placeholder_set_release(&s->placeholders);
+	search_free(s->placeholder_forms);
+	generation_unref(s->generation);
+	free(s->echo_hits);
+	free(s);
+}
+
+bool
+sandbox_set_program(struct sandbox *s, struct program *program, uint32_t number,
+    struct slice digest)
+{
+	struct generation *g = calloc(1, sizeof(*g));
+	uint32_t n_rules = program_n_rules(program);
+	uint8_t *hits = calloc(n_rules + 1, 1);
+
+	if (g == NULL || hits == NULL ||
+	    look_slots_init(&g->slots, program) != 0) {
+		free(g);
+		free(hits);
+		program_free(program);
+		return false;
+	}
+	g->refs = 1;
+	g->number = number;
+	g->program = program;
+	snprintf(g->digest, sizeof(g->digest), "%.*s", SLICE_ARG(digest));
+	generation_unref(s->generation);
+	s->generation = g;
+	free(s->echo_hits);
+	s->echo_hits = hits;
+	s->n_echo_hits = n_rules;
+	return true;
+}
+
+void
+sandbox_note_echo(struct sandbox *s, uint32_t rule)
+{
+	if (rule < s->n_echo_hits && s->echo_hits[rule] < UINT8_MAX)
+		s->echo_hits[rule]++;
+}
+
+bool
+sandbox_is_echoing(const struct sandbox *s, uint32_t rule)
+{
+	return rule < s->n_echo_hits && s->echo_hits[rule] >= LIMIT_ECHO_HITS;
+}

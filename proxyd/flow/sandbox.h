@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A sandbox as its worker knows it.  A sandbox belongs to one worker, a worker
+ * has one thread: all of this is plain variables.
+ */
+#ifndef FLOW_SANDBOX_H
+#define FLOW_SANDBOX_H
+
+#include <sys/queue.h>
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "cred/look.h"
+#include "flow/asks.h"
+#include "flow/budget.h"
+#include "net/loop.h"
+#include "policy/program.h"
+
+struct flow;
+struct leaf_cache;
+struct pool;
+struct search;
+
+#define SANDBOX_NAME_MAX 64   /* bytes, with a NUL */
+#define SANDBOX_DIGEST_MAX 80 /* "sha256:" and 64 digits, with a NUL */
+
+/* A program while anything that was judged by it goes on.  Shared. */
+struct generation {
+	unsigned refs;
+	uint32_t number;
+	struct program *program; /* owned */
+	struct look_slots slots; /* owned; the program's */
+	char digest[SANDBOX_DIGEST_MAX];
+};
+
+struct generation *generation_ref(struct generation *g);
+void generation_unref(struct generation *g);
+
+struct sandbox {
+	struct loop *loop; /* borrowed, as the next two */
+	const struct asks *asks;
+	void *asks_arg;
+	struct leaf_cache *leaves; /* owned; NULL where nobody has TLS */
+	uint32_t id;
+	char name[SANDBOX_NAME_MAX];
+	struct generation *generation;	     /* shared; NULL: policy.none */
+	struct placeholder_set placeholders; /* owned */
+	struct search *placeholder_forms;    /* owned; made on first need */
+	LIST_HEAD(flow_list, flow) flows;
+	size_t n_flows;
+	uint64_t last_flow; /* the id given last */
+	size_t n_upstreams; /* connections outward that are open or asked for */
+	struct pool *pool;  /* owned */
+	struct budget handshakes;
+	uint64_t n_questions; /* DNS questions allowed, not yet in a record */
+	uint8_t *echo_hits;   /* owned; for each rule: masked answers */
+	uint32_t n_echo_hits;
+};
+
+/* NULL with ERR_MEMORY. */
+MUST_USE struct sandbox *sandbox_new(struct loop *l, const struct asks *asks,
+    void *asks_arg, uint32_t id, enum err *err);
+/* End its flows; the reaper frees them. */
+void sandbox_close(struct sandbox *s);
+/* Behind sandbox_close(), once the reaper has run. */
+void sandbox_free(struct sandbox *s);
+
+/* For the records; cut at SANDBOX_NAME_MAX. */
+void sandbox_set_name(struct sandbox *s, struct slice name);
+
+/*
+ * What is judged from now on is judged by `program`, which becomes the
+ * sandbox's own.  False: no memory; the old one stays in force.
+ */
+MUST_USE bool sandbox_set_program(struct sandbox *s, struct program *program,
+    uint32_t number, struct slice digest);
+
+/* Count an answer of a rule in which a secret was masked. */
+void sandbox_note_echo(struct sandbox *s, uint32_t rule);
+/* True once a rule had LIMIT_ECHO_HITS of them. */
+bool sandbox_is_echoing(const struct sandbox *s, uint32_t rule);
+
+#endif

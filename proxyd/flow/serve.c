@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SERVE: one exchange after another, in the clear. */
+#include "flow/request.h"
+#include "flow/step.h"
+
+/* The exchange is over: another one, or the way out. */
+static enum step
+served(struct flow *f)
+{
+	bool next = request_may_continue(f->request);
+	bool cut = request_was_cut(f->request);
+	bool lost = request_is_lost(f->request);
+
+	request_free(f->request);
+	f->request = NULL;
+	if (next)
+		return STEP_AGAIN;
+	if (cut || lost) {
+		f->reset = cut;
+		return flow_enter(f, PHASE_CLOSE);
+	}
+	return flow_enter(f, PHASE_REFUSE);
+}
+
+enum step
+step_serve(struct flow *f)
+{
+	if (f->request == NULL)
+		f->request = request_new(f);
+	if (f->request == NULL) {
+		f->reset = true;
+		return flow_stop(f, REASON_INTERNAL, "out of memory");
+	}
+	return request_run(f->request) ? served(f) : STEP_WAIT;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SHAKE: a leaf for the name, then our side of the handshake. */
+#include "flow/step.h"
+
+#define ALERT_INTERNAL_ERROR 80
+
+static void
+on_shaken(struct stream *s, enum reason reason, void *arg)
+{
+	struct flow *f = arg;
+
+	f->asked = NULL;
+	f->shook = true;
+	f->shake_reason = reason;
+	if (s != NULL)
+		flow_set_client(f, s);
+	flow_run(f);
+}
+
+static void
+ask_leaf(struct flow *f)
+{
+	struct sandbox *sb = f->sandbox;
+	char text[IP_TEXT_SIZE];
+	struct shake_ask ask = {
+		.name = host_slice(&f->sni),
+		.refused = !f->verdict.allow,
+		.client = f->client,
+	};
+
+	if (f->sni.n == 0) {
+		ip_text(&f->dst, text);
+		ask.name = slice_of_str(text);
+		ask.literal = true;
+	}
+	f->asked_leaf = true;
+	f->asked = sb->asks->shake(sb->asks_arg, sb, &ask, on_shaken, f);
+}
+
+enum step
+step_shake(struct flow *f)
+{
+	if (!f->asked_leaf)
+		ask_leaf(f);
+	if (f->shook && f->shake_reason != REASON_ALLOW) {
+		/* What was refused before keeps its reason. */
+		if (f->verdict.allow)
+			flow_fault(f, f->shake_reason, "no certificate");
+		f->alert = ALERT_INTERNAL_ERROR;
+		return flow_enter(f, PHASE_REFUSE);
+	}
+	if (stream_is_broken(f->client))
+		return flow_stop(f,
+		    f->shook ? stream_reason(f->client) : REASON_CLIENT_ABORT,
+		    stream_text(f->client));
+	if (f->expired)
+		return flow_stop(f, REASON_LIMIT_TIME,
+		    "handshake not over in time");
+	if (f->shook && stream_is_ready(f->client))
+		return flow_enter(f, PHASE_SERVE);
+	return STEP_WAIT;
+}
