@@ -93,7 +93,6 @@ enum host_word {
 	HOST_ADDRESS = HOST_TEXT_S + 2, /* synthetic IPv4; literals: 0 */
 	HOST_LIST, /* first record of its routes in TABLE_LISTS */
 	HOST_N_LIST,
-	HOST_NODE,	     /* where it hangs; literals: IMAGE_NONE */
 	HOST_HAS_CREDENTIAL, /* 1: some rule for it carries one */
 	HOST_WORDS
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What program.h and owner.h keep closed.  Inside policy/ only. */
+/*
+ * What program.h and owner.h keep closed.  For policy/, and for load/, which
+ * writes the images and reads the owner's.
+ */
 #ifndef POLICY_INSIDE_H
 #define POLICY_INSIDE_H
 
@@ -7,6 +10,8 @@
 #include "base/err.h"
 #include "policy/image.h"
 #include "policy/program.h"
+
+extern const struct image_form inside_program, inside_owner;
 
 struct program {
 	struct image image;

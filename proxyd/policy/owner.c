@@ -66,7 +66,7 @@ static const struct image_check checks[] = {
 };
 /* clang-format on */
 
-static const struct image_form form = { IMAGE_OWNER, OWNER_TABLES, words,
+const struct image_form inside_owner = { IMAGE_OWNER, OWNER_TABLES, words,
 	checks, COUNT_OF(checks) };
 
 struct owner *
@@ -78,7 +78,7 @@ owner_open(struct slice image, enum err *err)
 		*err = ERR_MEMORY;
 		return NULL;
 	}
-	if (!image_open(image, &form, &o->image)) {
+	if (!image_open(image, &inside_owner, &o->image)) {
 		free(o);
 		*err = ERR_INTEGRITY;
 		return NULL;

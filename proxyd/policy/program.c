@@ -76,7 +76,7 @@ static const struct image_check checks[] = {
 };
 /* clang-format on */
 
-static const struct image_form form = { IMAGE_PROGRAM, PROGRAM_TABLES, words,
+const struct image_form inside_program = { IMAGE_PROGRAM, PROGRAM_TABLES, words,
 	checks, COUNT_OF(checks) };
 
 /* What the rows above cannot say. */
@@ -131,7 +131,8 @@ program_open(struct slice image, enum err *err)
 		*err = ERR_MEMORY;
 		return NULL;
 	}
-	if (!image_open(image, &form, &p->image) || !is_whole(&p->image)) {
+	if (!image_open(image, &inside_program, &p->image) ||
+	    !is_whole(&p->image)) {
 		free(p);
 		*err = ERR_INTEGRITY;
 		return NULL;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/build.h"
+#include "load/compile.h"
+#include "policy/inside.h"
+
+static void
+put_only(struct build *b, const struct load_credential *c)
+{
+	for (uint32_t i = 0; i < c->n_only; i++) {
+		const struct load_pattern *p = &c->only[i];
+		build_word(b, OWNED_ONLY, p->host.kind);
+		build_string(b, OWNED_ONLY, p->host.behind);
+		build_word(b, OWNED_ONLY, p->scheme);
+		build_word(b, OWNED_ONLY, p->port);
+		build_string(b, OWNED_ONLY, p->path);
+		build_string(b, OWNED_ONLY, p->text);
+		build_string(b, OWNED_ONLY, p->at.file);
+		build_word(b, OWNED_ONLY, p->at.line);
+	}
+}
+
+static void
+put_credential(struct build *b, const struct load_credential *c)
+{
+	build_string(b, OWNED_CREDENTIALS, c->name);
+	build_string(b, OWNED_CREDENTIALS, c->header);
+	build_string(b, OWNED_CREDENTIALS, c->prefix);
+	build_word(b, OWNED_CREDENTIALS, c->kind);
+	build_word(b, OWNED_CREDENTIALS, c->flags);
+	build_word(b, OWNED_CREDENTIALS, c->from);
+	build_string(b, OWNED_CREDENTIALS, c->source);
+	build_word(b, OWNED_CREDENTIALS, b->words[OWNED_PLACES] / PLACE_WORDS);
+	build_word(b, OWNED_CREDENTIALS, c->n_places);
+	build_word(b, OWNED_CREDENTIALS, b->words[OWNED_ONLY] / ONLY_WORDS);
+	build_word(b, OWNED_CREDENTIALS, c->n_only);
+	for (uint32_t i = 0; i < c->n_places; i++) {
+		build_string(b, OWNED_PLACES, c->places[i].env);
+		build_string(b, OWNED_PLACES, c->places[i].like);
+	}
+	put_only(b, c);
+}
+
+static void
+put_upstream(struct build *b, const struct load_upstream *u)
+{
+	build_word(b, OWNED_UPSTREAMS, b->words[OWNED_NAMES] / NAME_WORDS);
+	build_word(b, OWNED_UPSTREAMS, u->n_names);
+	build_word(b, OWNED_UPSTREAMS,
+	    b->words[OWNED_RESOLVERS] / RESOLVER_WORDS);
+	build_word(b, OWNED_UPSTREAMS, u->n_resolvers);
+	build_word(b, OWNED_UPSTREAMS, b->words[OWNED_FIXED] / RESOLVER_WORDS);
+	build_word(b, OWNED_UPSTREAMS, u->n_addresses);
+	build_word(b, OWNED_UPSTREAMS, u->only_roots ? 1 : 0);
+	for (uint32_t i = 0; i < u->n_names; i++) {
+		build_word(b, OWNED_NAMES, u->names[i].kind);
+		build_string(b, OWNED_NAMES, u->names[i].behind);
+	}
+	for (uint32_t i = 0; i < u->n_resolvers; i++) {
+		build_ip(b, OWNED_RESOLVERS, &u->resolvers[i].ip);
+		build_word(b, OWNED_RESOLVERS, u->resolvers[i].port);
+	}
+	for (uint32_t i = 0; i < u->n_addresses; i++) {
+		build_ip(b, OWNED_FIXED, &u->addresses[i]);
+		build_word(b, OWNED_FIXED, 0);
+	}
+}
+
+static void
+put_rest(struct build *b, const struct load_owner_text *t)
+{
+	for (uint32_t i = 0; i < t->n_private; i++) {
+		build_word(b, OWNED_PRIVATE, t->private[i].bits);
+		build_ip(b, OWNED_PRIVATE, &t->private[i].first);
+	}
+	for (uint32_t i = 0; i < t->n_roots; i++) {
+		build_string(b, OWNED_ROOTS, t->roots[i].der);
+		build_word(b, OWNED_ROOTS, t->roots[i].item);
+	}
+	for (uint32_t i = 0; i < t->n_files; i++) {
+		build_string(b, OWNED_FILES, t->files[i].path);
+		build_word(b, OWNED_FILES, t->files[i].write ? 1 : 0);
+	}
+	for (uint32_t i = 0; i < t->n_environment; i++)
+		build_string(b, OWNED_ENVIRONMENT, t->environment[i]);
+}
+
+bool
+compile_owner(const struct load_owner_text *t, struct buf *image,
+    struct load_report *report)
+{
+	static const uint8_t no_key[IMAGE_KEY_SIZE];
+	struct load_at nowhere = { SLICE("configuration"), 0, 0 };
+	struct build b;
+
+	build_init(&b);
+	for (uint32_t i = 0; i < t->n_credentials; i++)
+		put_credential(&b, &t->credentials[i]);
+	for (uint32_t i = 0; i < t->n_upstreams; i++)
+		put_upstream(&b, &t->upstreams[i]);
+	put_rest(&b, t);
+	bool good = build_finish(&b, &inside_owner, SLICE(""), no_key, image);
+	build_release(&b);
+	if (!good)
+		load_error(report, nowhere, "too large");
+	return good;
+}

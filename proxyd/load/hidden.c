@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rules that can never decide, and deny rules that mean something else than
+ * they say.  First match wins, so a rule is hidden if for each of its patterns
+ * an earlier rule matches whatever it does.
+ */
+#include "base/mem.h"
+#include "load/compile.h"
+#include "load/pattern.h"
+
+/* Comparisons of one policy; above it the rest is not looked at. */
+#define COMPARISONS_MAX 20000000
+
+struct look {
+	struct compile_hosts *h;
+	struct load_report *report;
+	uint32_t *wild; /* owned: hosts with wildcards */
+	uint32_t n_wild;
+	uint64_t left; /* comparisons that may still be made */
+};
+
+static bool
+spend(struct look *l)
+{
+	if (l->left == 0)
+		return false;
+	l->left--;
+	return true;
+}
+
+/* Does the rule of route `a` match whatever that of route `b` does? */
+static bool
+route_hides(struct look *l, uint32_t a, uint32_t b)
+{
+	const struct load_rule *ra = l->h->rules[a], *rb = l->h->rules[b];
+
+	if (!spend(l) || ra->has_query)
+		return false;
+	if (!ra->any_method &&
+	    (rb->any_method || (rb->methods & ~ra->methods) != 0))
+		return false;
+	/* What only `encoded_slash` lets through is not hidden. */
+	if (rb->encoded_slash && !ra->encoded_slash && !ra->deny)
+		return false;
+	return pattern_covers(l->h->patterns[a], l->h->patterns[b]);
+}
+
+/* The first route before `route`, of host `host`, that hides it. */
+static uint32_t
+hider_in(struct look *l, uint32_t host, uint32_t route)
+{
+	const struct compile_hosts *h = l->h;
+
+	for (uint32_t i = h->first[host]; i < h->first[host + 1]; i++) {
+		uint32_t other = h->list[i];
+		/* A list is in order; a rule does not hide itself. */
+		if (h->rules[other] >= h->rules[route] || l->left == 0)
+			break;
+		if (route_hides(l, other, route))
+			return other;
+	}
+	return IMAGE_NONE;
+}
+
+static uint32_t
+find_hider(struct look *l, uint32_t route)
+{
+	uint32_t host = l->h->of_route[route];
+	uint32_t best = hider_in(l, host, route);
+
+	for (uint32_t i = 0; i < l->n_wild; i++) {
+		if (l->wild[i] == host || !spend(l) ||
+		    !pattern_host_covers(l->h->hosts[l->wild[i]],
+			l->h->hosts[host]))
+			continue;
+		uint32_t other = hider_in(l, l->wild[i], route);
+		best = other < best ? other : best;
+	}
+	return best;
+}
+
+static void
+warn_hidden(struct look *l, uint32_t route, uint32_t hider, bool whole)
+{
+	const struct load_rule *by = l->h->rules[hider];
+	const struct load_pattern *p = l->h->patterns[route];
+	struct slice what = whole ? l->h->rules[route]->name : p->text;
+
+	load_warn(l->report, p->at,
+	    "%s`%.*s` is hidden by the %s rule `%.*s` (%.*s:%u), which "
+	    "matches whatever it does",
+	    whole ? "rule " : "", SLICE_ARG(what), by->deny ? "deny" : "allow",
+	    SLICE_ARG(by->name), SLICE_ARG(by->at.file), by->at.line);
+}
+
+static void
+look_at_rule(struct look *l, struct load_rule *rule, uint32_t first)
+{
+	uint32_t n = rule->n_patterns, hidden = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		hidden += find_hider(l, first + i) != IMAGE_NONE ? 1 : 0;
+	if (hidden == 0)
+		return;
+	rule->hidden = hidden == n;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t hider = find_hider(l, first + i);
+		if (hider == IMAGE_NONE)
+			continue;
+		warn_hidden(l, first + i, hider, rule->hidden);
+		if (rule->hidden)
+			return; /* once is enough */
+	}
+}
+
+/* Can both match one connection? */
+static bool
+routes_meet(const struct load_pattern *a, const struct load_pattern *b)
+{
+	return a->scheme == b->scheme && a->port == b->port &&
+	    (pattern_host_covers(&a->host, &b->host) ||
+		pattern_host_covers(&b->host, &a->host));
+}
+
+/* What follows the deny rule of route `deny`, on its hosts? */
+static void
+look_at_deny(struct look *l, uint32_t deny)
+{
+	const struct load_pattern *p = l->h->patterns[deny];
+	const struct load_rule *rule = l->h->rules[deny];
+	bool cuts = false, spares = false;
+
+	for (uint32_t i = deny + 1; i < l->h->n_routes && !spares; i++) {
+		if (l->h->rules[i]->deny || !spend(l) ||
+		    !routes_meet(p, l->h->patterns[i]))
+			continue;
+		cuts = true;
+		spares = !route_hides(l, deny, i);
+	}
+	if (l->left == 0)
+		return;
+	if (!cuts)
+		load_warn(l->report, p->at,
+		    "deny rule `%.*s` has nothing to cut out: no rule after "
+		    "it allows this host",
+		    SLICE_ARG(rule->name));
+	else if (!spares)
+		load_warn(l->report, p->at,
+		    "deny rule `%.*s` denies all that follows for this host",
+		    SLICE_ARG(rule->name));
+	else
+		load_advise(l->report, p->at,
+		    "a deny rule is no boundary: the origin may have other "
+		    "spellings of the same path; where it matters, `allow` "
+		    "only the paths that are wanted");
+}
+
+static void
+find_wild(struct look *l)
+{
+	l->wild = mem_array(l->h->n, sizeof(*l->wild));
+	for (uint32_t i = 0; i < l->h->n; i++) {
+		enum host_kind kind = l->h->hosts[i]->kind;
+		if (kind == HOST_STAR || kind == HOST_DOUBLE)
+			l->wild[l->n_wild++] = i;
+	}
+}
+
+void
+compile_hidden(struct compile_hosts *h, struct load_policy_text *policy,
+    struct load_report *report)
+{
+	struct look l = { .h = h, .report = report, .left = COMPARISONS_MAX };
+	uint32_t route = 0;
+
+	find_wild(&l);
+	for (uint32_t i = 0; i < policy->n_rules && l.left != 0; i++) {
+		struct load_rule *rule = &policy->rules[i];
+		uint32_t n = rule->deny ? rule->n_patterns : 0;
+		look_at_rule(&l, rule, route);
+		for (uint32_t k = 0; !rule->hidden && k < n; k++)
+			look_at_deny(&l, route + k);
+		route += rule->n_patterns;
+	}
+	if (l.left == 0)
+		load_warn(report, policy->at,
+		    "too many rules to look for hidden ones in all of them");
+	free(l.wild);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/load.h"
+#include "load/compile.h"
+#include "load/read_policy.h"
+#include "load/roots.h"
+#include "policy/inside.h"
+
+static bool
+is_used(const struct load_policy_text *policy, uint32_t credential)
+{
+	for (uint32_t i = 0; i < policy->n_rules; i++)
+		for (uint32_t k = 0; k < policy->rules[i].n_credentials; k++)
+			if (policy->rules[i].credentials[k] == credential)
+				return true;
+	return false;
+}
+
+static void
+advise_unused(const struct load_policy_in *in,
+    const struct load_policy_text *policies, uint32_t n,
+    struct load_report *report)
+{
+	const struct owner *o = in->owner;
+
+	for (uint32_t c = 0; o != NULL && c < owner_n_credentials(o); c++) {
+		bool used = false;
+		for (uint32_t i = 0; i < n && !used; i++)
+			used = is_used(&policies[i], c);
+		if (used)
+			continue;
+		struct load_at at = { in->file.name, 0, 0 };
+		load_advise(report, at, "credential `%.*s` is used by no rule",
+		    SLICE_ARG(owner_credential(o, c).public.name));
+	}
+}
+
+/* The policy that was asked for; NULL, with an error. */
+static const struct load_policy_text *
+choose(const struct load_policy_in *in, const struct load_policy_text *list,
+    uint32_t n, struct load_report *report)
+{
+	struct load_at at = { list[0].at.file, 0, 0 };
+
+	if (in->policy.n == 0 && (n == 1 || in->any))
+		return &list[0];
+	if (in->policy.n == 0) {
+		load_error(report, at,
+		    "has %u policies: say which, as FILE:NAME, such as "
+		    "%.*s:%.*s",
+		    n, SLICE_ARG(list[0].at.file), SLICE_ARG(list[0].name));
+		return NULL;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (slice_eq(list[i].name, in->policy))
+			return &list[i];
+	load_error(report, at, "has no policy `%.*s`; the first is `%.*s`",
+	    SLICE_ARG(in->policy), SLICE_ARG(list[0].name));
+	return NULL;
+}
+
+struct loading {
+	const struct load_policy_in *in;
+	struct arena arena;
+	struct load_report *report;
+	struct load_policy_text *policies;
+	uint32_t n;
+};
+
+static bool
+compile_all(struct loading *l, struct buf *image)
+{
+	const struct load_policy_text *wanted =
+	    choose(l->in, l->policies, l->n, l->report);
+	bool good = wanted != NULL;
+
+	for (uint32_t i = 0; good && i < l->n; i++) {
+		struct load_policy_text *policy = &l->policies[i];
+		struct compile_hosts hosts;
+		if (policy != wanted && !l->in->any)
+			continue;
+		compile_hosts(&hosts, &l->arena, policy);
+		compile_hidden(&hosts, policy, l->report);
+		if (policy == wanted)
+			good = compile_program(&hosts, policy, l->in, image,
+			    l->report);
+	}
+	if (good)
+		advise_unused(l->in, l->policies, l->n, l->report);
+	return good;
+}
+
+bool
+load_policy(const struct load_policy_in *in, struct buf *image,
+    struct load_report *report)
+{
+	struct loading l = { .in = in, .report = report };
+	struct read_policy p = { { &l.arena, report, in->file.name }, in };
+	uint32_t before = report->n_errors;
+
+	const struct doc_node *root =
+	    doc_parse(in->file.bytes, in->file.name, &l.arena, report);
+	bool good = root != NULL &&
+	    read_policy_file(&p, root, &l.policies, &l.n) &&
+	    compile_all(&l, image);
+	load_report_sort(report);
+	arena_release(&l.arena);
+	return good && report->n_errors == before;
+}
+
+static void
+add_system_roots(struct read_owner *o)
+{
+	struct load_owner_text *t = o->out;
+	struct slice pem = o->in->roots, der = { 0 };
+	const char *bad;
+
+	/* One that cannot be read is one that is not trusted. */
+	while (roots_take(o->r.arena, &pem, &der, &bad)) {
+		if (bad != NULL)
+			continue;
+		t->roots = READ_MORE(&o->r, t->roots, t->n_roots);
+		t->roots[t->n_roots++] = (struct load_root){ der, IMAGE_NONE };
+	}
+}
+
+bool
+load_owner(const struct load_owner_in *in, struct buf *image,
+    struct load_report *report)
+{
+	struct arena arena = { 0 };
+	struct load_owner_text text = { 0 };
+	struct read_owner o = { .r = { &arena, report, SLICE("") },
+		.in = in,
+		.out = &text };
+	uint32_t before = report->n_errors;
+
+	for (size_t i = 0; i < in->n_files; i++) {
+		o.file = &in->files[i];
+		o.r.file = in->files[i].name;
+		const struct doc_node *root =
+		    doc_parse(o.file->bytes, o.r.file, &arena, report);
+		if (root != NULL)
+			read_owner_file(&o, root);
+	}
+	add_system_roots(&o);
+	bool good =
+	    report->n_errors == before && compile_owner(&text, image, report);
+	load_report_sort(report);
+	arena_release(&arena);
+	return good;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The owner's configuration as written: reader to compiler. */
+#ifndef LOAD_OWNER_TEXT_H
+#define LOAD_OWNER_TEXT_H
+
+#include "load/load.h"
+#include "load/read.h"
+#include "policy/owner.h"
+
+struct load_credential {
+	struct load_at at;
+	struct slice name, header, prefix;
+	enum credential_kind kind;
+	uint32_t flags; /* enum credential_flag */
+	enum secret_source from;
+	struct slice source;
+	struct load_pattern *only;
+	uint32_t n_only;
+	struct {
+		struct slice env, like;
+	} places[OWNER_PLACES_MAX];
+	uint32_t n_places;
+};
+
+struct load_resolver {
+	struct ip ip;
+	uint16_t port;
+};
+
+struct load_upstream {
+	struct load_host *names;
+	uint32_t n_names;
+	struct load_resolver resolvers[OWNER_RESOLVERS_MAX];
+	uint32_t n_resolvers;
+	struct ip addresses[OWNER_ADDRESSES_MAX];
+	uint32_t n_addresses;
+	bool only_roots;
+};
+
+struct load_root {
+	struct slice der;
+	uint32_t item; /* upstream item, or IMAGE_NONE */
+};
+
+struct load_path {
+	struct slice path;
+	bool write;
+};
+
+struct load_owner_text {
+	struct load_credential *credentials;
+	uint32_t n_credentials;
+	struct load_prefix *private;
+	uint32_t n_private;
+	struct load_upstream *upstreams;
+	uint32_t n_upstreams;
+	struct load_root *roots;
+	uint32_t n_roots;
+	struct load_path *files;
+	uint32_t n_files;
+	struct slice *environment;
+	uint32_t n_environment;
+};
+
+/* What the readers below have in hand. */
+struct read_owner {
+	struct read r;
+	const struct load_owner_in *in;
+	const struct load_file *file;
+	struct load_owner_text *out;
+};
+
+/* One file into `o->out`, which begins as zero bytes. */
+void read_owner_file(struct read_owner *o, const struct doc_node *root);
+
+/* The parts that have a file of their own. */
+void read_credentials(struct read_owner *o, const struct doc_node *node);
+void read_upstream(struct read_owner *o, const struct doc_node *node);
+
+/* Absolute, from where it stands; `~/` is the owner's home. */
+bool read_owner_path(struct read_owner *o, const struct doc_node *node,
+    struct slice *path);
+
+/* A name that an environment variable can have. */
+bool read_variable(struct read_owner *o, const struct doc_node *node,
+    struct slice *name);
+
+/* Room for one more in a list of the arena. */
+#define READ_MORE(r, list, n) arena_grow((r)->arena, list, n, sizeof(*(list)))
+
+#endif

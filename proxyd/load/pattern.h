@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * URL patterns and host patterns: text to values, through the same
+ * constructors that read the wire.
+ */
+#ifndef LOAD_PATTERN_H
+#define LOAD_PATTERN_H
+
+#include "load/read.h"
+
+/*
+ * Read such as `https://api.example.com/v1/x`, with wildcards in host and path.
+ *
+ * deny	 the pattern of a deny rule: a wildcard may be as wide as it likes
+ *
+ * False if there was a complaint.
+ */
+bool pattern_read(const struct read *r, const struct doc_node *node, bool deny,
+    struct load_pattern *pattern);
+
+/* Read a host pattern alone, for the `names:` of an upstream. */
+bool pattern_read_host(const struct read *r, const struct doc_node *node,
+    struct load_host *host);
+
+/* Does `a` match every name that `b` matches? */
+bool pattern_host_covers(const struct load_host *a, const struct load_host *b);
+
+/* Does `a` match every request that `b` matches, method and query aside? */
+bool pattern_covers(const struct load_pattern *a, const struct load_pattern *b);
+
+#endif

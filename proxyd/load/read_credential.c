@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/ascii.h"
+#include "load/owner_text.h"
+#include "load/pattern.h"
+
+static const struct read_key credential_keys[] = {
+	{ "kind", READ_HERE },
+	{ "secret", READ_HERE },
+	{ "only", READ_HERE },
+	{ "place", READ_HERE },
+	{ "header", READ_HERE },
+	{ "prefix", READ_HERE },
+	{ "response_filter", READ_HERE },
+	{ "ranges", READ_HERE },
+	{ "echo", READ_HERE },
+	{ "for", READ_LATER },
+	{ "parameter", READ_LATER },
+	{ "parts", READ_LATER },
+	{ "pass", READ_LATER },
+	{ "slot", READ_LATER },
+	{ "user", READ_LATER },
+};
+
+static const struct read_key secret_keys[] = {
+	{ "file", READ_HERE },
+	{ "env", READ_HERE },
+	{ "command", READ_LATER },
+	{ "for", READ_LATER },
+	{ "pass", READ_LATER },
+};
+
+static const struct read_key place_keys[] = {
+	{ "env", READ_HERE },
+	{ "like", READ_HERE },
+};
+
+static const char *const later_kinds[] = { "basic", "query",
+	"client-certificate", "oauth2", "github-app", "aws-sigv4" };
+
+/* Ours to write, or nobody's: framing, hops, cookies, the target. */
+static const char *const no_slots[] = { "accept-encoding", "connection",
+	"content-encoding", "content-length", "content-type", "cookie", "date",
+	"expect", "forwarded", "host", "if-range", "keep-alive", "location",
+	"proxy-authenticate", "proxy-authorization", "proxy-connection",
+	"range", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade",
+	"via" };
+
+static bool
+read_kind(struct read_owner *o, const struct doc_node *node,
+    struct load_credential *c)
+{
+	const struct doc_node *kind = read_find(node, "kind");
+	struct slice text;
+
+	if (kind == NULL)
+		return read_refuse(&o->r, node,
+		    "`kind` is missing: `token` or `header`");
+	if (!read_scalar(&o->r, kind, "`token` or `header`", &text))
+		return false;
+	for (size_t i = 0; i < COUNT_OF(later_kinds); i++)
+		if (slice_eq_str(text, later_kinds[i]))
+			return read_refuse(&o->r, kind,
+			    "kind `%s` is not in this version: expected "
+			    "`token` or `header`",
+			    later_kinds[i]);
+	if (slice_eq_str(text, "header"))
+		c->kind = CREDENTIAL_HEADER;
+	else if (!slice_eq_str(text, "token"))
+		return read_refuse(&o->r, kind,
+		    "unknown kind: expected `token` or `header`");
+	return true;
+}
+
+static bool
+is_field_name(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!ascii_is_alnum(s.p[i]) &&
+		    memchr("!#$%&'*+-.^_`|~", s.p[i], 15) == NULL)
+			return false;
+	return s.n != 0 && s.n <= 64;
+}
+
+static bool
+read_header(struct read_owner *o, const struct doc_node *node,
+    struct load_credential *c)
+{
+	const struct doc_node *header = read_find(node, "header");
+
+	if (header == NULL)
+		return read_refuse(&o->r, node,
+		    "`header` is missing: the field that carries it, such as "
+		    "`X-Api-Key`");
+	if (!read_scalar(&o->r, header, "the name of a header", &c->header))
+		return false;
+	if (!is_field_name(c->header))
+		return read_refuse(&o->r, header,
+		    "`%.*s` is no name of a header", SLICE_ARG(c->header));
+	for (size_t i = 0; i < COUNT_OF(no_slots); i++)
+		if (ascii_eq_fold(c->header, slice_of_str(no_slots[i])))
+			return read_refuse(&o->r, header,
+			    "`%.*s` cannot carry a credential",
+			    SLICE_ARG(c->header));
+	return true;
+}
+
+/* The slot: a header and what stands before the secret in it. */
+static bool
+read_slot(struct read_owner *o, const struct doc_node *node,
+    struct load_credential *c)
+{
+	const struct doc_node *header = read_find(node, "header");
+	const struct doc_node *prefix = read_find(node, "prefix");
+
+	if (c->kind == CREDENTIAL_TOKEN) {
+		c->header = SLICE("Authorization");
+		c->prefix = SLICE("Bearer ");
+		const struct doc_node *extra = header != NULL ? header : prefix;
+		return extra == NULL ||
+		    read_refuse(&o->r, extra,
+			"a `token` goes into `Authorization`: `header` and "
+			"`prefix` are of `kind: header`");
+	}
+	if (!read_header(o, node, c))
+		return false;
+	if (prefix == NULL)
+		return true;
+	if (!read_scalar(&o->r, prefix, "the text before the secret",
+		&c->prefix))
+		return false;
+	for (size_t i = 0; i < c->prefix.n; i++)
+		if (c->prefix.p[i] >= 0x7f || c->prefix.n > 64)
+			return read_refuse(&o->r, prefix,
+			    "a prefix is ASCII, at most 64 bytes");
+	if (c->prefix.n != 0 && c->prefix.p[0] == ' ')
+		return read_refuse(&o->r, prefix,
+		    "a value does not begin with a blank");
+	return true;
+}
+
+static bool
+read_secret(struct read_owner *o, const struct doc_node *node,
+    struct load_credential *c)
+{
+	const struct doc_node *secret = read_find(node, "secret");
+
+	if (secret == NULL)
+		return read_refuse(&o->r, node,
+		    "`secret` is missing: `{file: PATH}` or `{env: NAME}`");
+	/* The value is not shown: somebody may have written the token there. */
+	if (secret->kind != DOC_MAPPING)
+		return read_refuse(&o->r, secret,
+		    "a secret is never written here: expected `{file: PATH}` "
+		    "or `{env: NAME}`");
+	if (!read_keys(&o->r, secret, secret_keys, COUNT_OF(secret_keys)))
+		return false;
+	const struct doc_node *file = read_find(secret, "file");
+	const struct doc_node *env = read_find(secret, "env");
+	if ((file == NULL) == (env == NULL))
+		return read_refuse(&o->r, secret,
+		    "exactly one source is expected: `file` or `env`");
+	if (secret->n != 1)
+		return false; /* said by read_keys */
+	c->from = file != NULL ? SECRET_FILE : SECRET_ENV;
+	return file != NULL ? read_owner_path(o, file, &c->source) :
+			      read_variable(o, env, &c->source);
+}
+
+static bool
+add_only(struct read_owner *o, const struct doc_node *node,
+    struct load_credential *c)
+{
+	c->only = READ_MORE(&o->r, c->only, c->n_only);
+	struct load_pattern *p = &c->only[c->n_only];
+	if (!pattern_read(&o->r, node, false, p))
+		return false;
+	if (p->scheme != SCHEME_HTTPS)
+		return read_refuse(&o->r, node,
+		    "a token never goes over plain HTTP: expected `https://`");
+	c->n_only++;
+	return true;
+}
+
+static bool
+read_only(struct read_owner *o, const struct doc_node *node,
+    struct load_credential *c)
+{
+	const struct doc_node *only = read_find(node, "only");
+	bool good = true;
+
+	if (only == NULL)
+		return read_refuse(&o->r, node,
+		    "`only` is missing: the URL patterns that it may go to");
+	if (only->kind != DOC_LIST)
+		return add_only(o, only, c);
+	if (only->n == 0)
+		return read_refuse(&o->r, only,
+		    "an empty list: expected at least one URL pattern");
+	for (const struct doc_node *i = only->first; i != NULL; i = i->next)
+		good = add_only(o, i, c) && good;
+	return good;
+}
+
+static bool
+add_place(struct read_owner *o, const struct doc_node *node, struct slice like,
+    struct load_credential *c)
+{
+	struct slice name;
+
+	if (!read_variable(o, node, &name))
+		return false;
+	if (c->n_places == OWNER_PLACES_MAX)
+		return read_refuse(&o->r, node, "more than %d variables",
+		    OWNER_PLACES_MAX);
+	c->places[c->n_places].env = name;
+	c->places[c->n_places++].like = like;
+	return true;
+}
+
+static bool
+read_like(struct read_owner *o, const struct doc_node *node, struct slice *like)
+{
+	if (!read_scalar(&o->r, node, "a shape such as `ghp_`", like))
+		return false;
+	for (size_t i = 0; i < like->n; i++)
+		if ((!ascii_is_alnum(like->p[i]) &&
+			memchr("-_.", like->p[i], 3) == NULL) ||
+		    like->n > 32)
+			return read_refuse(&o->r, node,
+			    "a shape has letters, digits, `-_.`, at most 32 "
+			    "bytes");
+	return true;
+}
+
+static bool
+read_place(struct read_owner *o, const struct doc_node *node,
+    struct load_credential *c)
+{
+	struct slice like = { 0 };
+	bool good = true;
+
+	if (!read_keys(&o->r, node, place_keys, COUNT_OF(place_keys)))
+		return false;
+	const struct doc_node *env = read_find(node, "env");
+	const struct doc_node *shape = read_find(node, "like");
+	if (env == NULL)
+		return read_refuse(&o->r, node,
+		    "`env` is missing: the variables that get the placeholder");
+	if (shape != NULL && !read_like(o, shape, &like))
+		return false;
+	if (env->kind != DOC_LIST)
+		return add_place(o, env, like, c);
+	for (const struct doc_node *i = env->first; i != NULL; i = i->next)
+		good = add_place(o, i, like, c) && good;
+	return good;
+}
+
+static bool
+read_places(struct read_owner *o, const struct doc_node *node,
+    struct load_credential *c)
+{
+	const struct doc_node *place = read_find(node, "place");
+	bool good = true;
+
+	if (place == NULL)
+		return true;
+	if (!read_list(&o->r, place,
+		"a list such as `[{env: [GH_TOKEN], like: ghp_}]`"))
+		return false;
+	for (const struct doc_node *i = place->first; i != NULL; i = i->next)
+		good = read_place(o, i, c) && good;
+	return good;
+}
+
+static bool
+read_flags(struct read_owner *o, const struct doc_node *node,
+    struct load_credential *c)
+{
+	const struct doc_node *filter = read_find(node, "response_filter");
+	const struct doc_node *ranges = read_find(node, "ranges");
+	const struct doc_node *echo = read_find(node, "echo");
+	bool on = true, pieces = false;
+	struct slice text;
+
+	if (filter != NULL && !read_bool(&o->r, filter, &on))
+		return false;
+	if (ranges != NULL && !read_bool(&o->r, ranges, &pieces))
+		return false;
+	if (echo != NULL &&
+	    (!read_scalar(&o->r, echo, "`mask`", &text) ||
+		(!slice_eq_str(text, "mask") &&
+		    !read_refuse(&o->r, echo, "expected `mask`"))))
+		return false;
+	c->flags = (on ? CREDENTIAL_RESPONSE_FILTER : 0U) |
+	    (pieces ? CREDENTIAL_RANGES : 0U) |
+	    (echo != NULL ? CREDENTIAL_ECHO_MASK : 0U);
+	if (!on)
+		load_advise(o->r.report, read_at(&o->r, filter),
+		    "`response_filter: false`: an answer that shows the token "
+		    "shows it to the command");
+	if (pieces)
+		load_advise(o->r.report, read_at(&o->r, ranges),
+		    "`ranges: true`: a token that is echoed can be read in "
+		    "pieces");
+	if (echo != NULL)
+		load_advise(o->r.report, read_at(&o->r, echo),
+		    "`echo: mask`: an origin that echoes the token is never "
+		    "closed");
+	return true;
+}
+
+static bool
+is_new(struct read_owner *o, const struct doc_node *key, struct slice name)
+{
+	const struct load_owner_text *t = o->out;
+
+	for (uint32_t i = 0; i < t->n_credentials; i++)
+		if (slice_eq(t->credentials[i].name, name))
+			return read_refuse(&o->r, key,
+			    "a second credential `%.*s`, the first is at "
+			    "%.*s:%u",
+			    SLICE_ARG(name),
+			    SLICE_ARG(t->credentials[i].at.file),
+			    t->credentials[i].at.line);
+	return true;
+}
+
+static bool
+is_free_place(struct read_owner *o, const struct load_credential *c)
+{
+	const struct load_owner_text *t = o->out;
+
+	for (uint32_t i = 0; i < t->n_credentials; i++)
+		for (uint32_t k = 0; k < t->credentials[i].n_places; k++)
+			for (uint32_t m = 0; m < c->n_places; m++) {
+				if (!slice_eq(c->places[m].env,
+					t->credentials[i].places[k].env))
+					continue;
+				load_error(o->r.report, c->at,
+				    "`place` names the variable `%.*s`, which "
+				    "credential `%.*s` has already",
+				    SLICE_ARG(c->places[m].env),
+				    SLICE_ARG(t->credentials[i].name));
+				return false;
+			}
+	return true;
+}
+
+static void
+read_credential(struct read_owner *o, const struct doc_node *key)
+{
+	static bool (*const parts[])(struct read_owner *,
+	    const struct doc_node *, struct load_credential *) = { read_kind,
+		read_slot, read_secret, read_only, read_places, read_flags };
+	struct load_credential c = { .at = read_at(&o->r, key) };
+	struct load_owner_text *t = o->out;
+	bool good = true;
+
+	if (!read_name(&o->r, key, "the name of a credential", &c.name) ||
+	    !is_new(o, key, c.name) ||
+	    !read_keys(&o->r, key->value, credential_keys,
+		COUNT_OF(credential_keys)))
+		return;
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		good = parts[i](o, key->value, &c) && good;
+	if (!good || !is_free_place(o, &c))
+		return;
+	t->credentials = READ_MORE(&o->r, t->credentials, t->n_credentials);
+	t->credentials[t->n_credentials++] = c;
+}
+
+void
+read_credentials(struct read_owner *o, const struct doc_node *node)
+{
+	if (node->kind != DOC_MAPPING) {
+		read_refuse(&o->r, node,
+		    "expected a mapping from names to credentials");
+		return;
+	}
+	for (const struct doc_node *k = node->first; k != NULL; k = k->next)
+		read_credential(o, k);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/read_policy.h"
+#include "base/limits.h"
+
+static const struct read_key file_keys[] = {
+	{ "version", READ_HERE },
+	{ "policies", READ_HERE },
+	{ "credentials", READ_OWNER },
+	{ "sandboxes", READ_OWNER },
+	{ "upstream", READ_OWNER },
+	{ "dns", READ_OWNER },
+	{ "audit", READ_OWNER },
+	{ "files", READ_OWNER },
+	{ "environment", READ_OWNER },
+	{ "ca", READ_OWNER },
+	{ "private", READ_OWNER },
+	{ "secret", READ_CREDENTIAL },
+	{ "response_filter", READ_CREDENTIAL },
+	{ "ranges", READ_CREDENTIAL },
+	{ "echo", READ_CREDENTIAL },
+};
+
+static const struct read_key policy_keys[] = {
+	{ "rules", READ_HERE },
+	{ "parameters", READ_LATER },
+	{ "limits", READ_LATER },
+	{ "report", READ_LATER },
+	{ "refusals", READ_LATER },
+	{ "expires", READ_LATER },
+	{ "credentials", READ_OWNER },
+	{ "sandboxes", READ_OWNER },
+	{ "upstream", READ_OWNER },
+	{ "dns", READ_OWNER },
+	{ "audit", READ_OWNER },
+	{ "files", READ_OWNER },
+	{ "environment", READ_OWNER },
+	{ "ca", READ_OWNER },
+	{ "private", READ_OWNER },
+};
+
+/* Names were made where none was written: none may be twice. */
+static int
+compare_names(const void *left, const void *right)
+{
+	const struct load_rule *a = *(const struct load_rule *const *)left;
+	const struct load_rule *b = *(const struct load_rule *const *)right;
+	size_t n = a->name.n < b->name.n ? a->name.n : b->name.n;
+	int order = n == 0 ? 0 : memcmp(a->name.p, b->name.p, n);
+
+	if (order != 0)
+		return order;
+	if (a->name.n != b->name.n)
+		return a->name.n < b->name.n ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static bool
+check_names(const struct read *r, const struct load_policy_text *policy)
+{
+	bool good = true;
+	const struct load_rule **list =
+	    arena_alloc(r->arena, (policy->n_rules + 1) * sizeof(*list));
+
+	for (uint32_t i = 0; i < policy->n_rules; i++)
+		list[i] = &policy->rules[i];
+	qsort(list, policy->n_rules, sizeof(*list), compare_names);
+	for (uint32_t i = 1; i < policy->n_rules; i++) {
+		if (!slice_eq(list[i - 1]->name, list[i]->name))
+			continue;
+		load_error(r->report, list[i]->at,
+		    "a second rule `%.*s`, the first is on line %u",
+		    SLICE_ARG(list[i]->name), list[i - 1]->at.line);
+		good = false;
+	}
+	return good;
+}
+
+static bool
+read_rules(struct read_policy *p, const struct doc_node *node,
+    struct load_policy_text *policy)
+{
+	bool good = true;
+
+	if (!read_list(&p->r, node,
+		"a list of rules (`[]` if nothing is allowed)"))
+		return false;
+	if (node->n > LIMIT_POLICY_RULES)
+		return read_refuse(&p->r, node, "more than %d rules",
+		    LIMIT_POLICY_RULES);
+	if (node->n == 0)
+		load_warn(p->r.report, read_at(&p->r, node),
+		    "no rules: nothing is allowed");
+	policy->rules =
+	    arena_alloc(p->r.arena, (node->n + 1) * sizeof(*policy->rules));
+	for (const struct doc_node *i = node->first; i != NULL; i = i->next) {
+		struct load_rule *rule = &policy->rules[policy->n_rules++];
+		good = read_rule(p, i, policy->n_rules, rule) && good;
+	}
+	return good && check_names(&p->r, policy);
+}
+
+static bool
+read_one(struct read_policy *p, const struct doc_node *key,
+    struct load_policy_text *policy)
+{
+	uint32_t before = p->r.report->n_errors;
+	const struct doc_node *body = key->value;
+
+	policy->at = read_at(&p->r, key);
+	bool named =
+	    read_name(&p->r, key, "the name of a policy", &policy->name);
+	if (!read_keys(&p->r, body, policy_keys, COUNT_OF(policy_keys)))
+		return false;
+	const struct doc_node *rules = read_find(body, "rules");
+	if (rules == NULL)
+		return read_refuse(&p->r, body,
+		    "`rules` is missing (`rules: []` if nothing is allowed)");
+	return read_rules(p, rules, policy) && named &&
+	    p->r.report->n_errors == before;
+}
+
+bool
+read_policy_file(struct read_policy *p, const struct doc_node *root,
+    struct load_policy_text **policies, uint32_t *n)
+{
+	uint32_t before = p->r.report->n_errors;
+
+	*n = 0;
+	if (!read_keys(&p->r, root, file_keys, COUNT_OF(file_keys)))
+		return false;
+	(void)read_version(&p->r, root); /* its complaint is counted */
+	const struct doc_node *node = read_find(root, "policies");
+	if (node == NULL)
+		return read_refuse(&p->r, root, "`policies` is missing");
+	if (node->kind != DOC_MAPPING || node->n == 0)
+		return read_refuse(&p->r, node,
+		    "expected a mapping from names to policies, such as "
+		    "`agent: {rules: []}`");
+	*policies = arena_alloc(p->r.arena, node->n * sizeof(**policies));
+	for (const struct doc_node *k = node->first; k != NULL; k = k->next)
+		(void)read_one(p, k, &(*policies)[(*n)++]);
+	return p->r.report->n_errors == before;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/pattern.h"
+#include "load/read_policy.h"
+#include "policy/method.h"
+
+static const struct read_key rule_keys[] = {
+	{ "name", READ_HERE },
+	{ "allow", READ_HERE },
+	{ "deny", READ_HERE },
+	{ "methods", READ_HERE },
+	{ "query", READ_HERE },
+	{ "credential", READ_HERE },
+	{ "foreign_credentials", READ_HERE },
+	{ "addresses", READ_HERE },
+	{ "encoded_slash", READ_HERE },
+	{ "api", READ_LATER },
+	{ "archive", READ_LATER },
+	{ "body", READ_LATER },
+	{ "credentials", READ_LATER },
+	{ "expires", READ_LATER },
+	{ "fetch", READ_LATER },
+	{ "forge", READ_LATER },
+	{ "graphql", READ_LATER },
+	{ "hide_other_refs", READ_LATER },
+	{ "include", READ_LATER },
+	{ "json", READ_LATER },
+	{ "lfs", READ_LATER },
+	{ "limits", READ_LATER },
+	{ "public_suffix", READ_LATER },
+	{ "push", READ_LATER },
+	{ "report", READ_LATER },
+	{ "signed_url", READ_LATER },
+	{ "secret", READ_CREDENTIAL },
+	{ "only", READ_CREDENTIAL },
+	{ "place", READ_CREDENTIAL },
+	{ "response_filter", READ_CREDENTIAL },
+	{ "ranges", READ_CREDENTIAL },
+	{ "echo", READ_CREDENTIAL },
+	{ "private", READ_OWNER },
+	{ "upstream", READ_OWNER },
+	{ "files", READ_OWNER },
+	{ "environment", READ_OWNER },
+};
+
+/* What can stand beside `allow` only. */
+static const char *const allow_keys[] = { "credential", "foreign_credentials",
+	"addresses", "encoded_slash" };
+
+static bool
+add_pattern(struct read_policy *p, const struct doc_node *node,
+    struct load_rule *rule)
+{
+	rule->patterns = arena_grow(p->r.arena, rule->patterns,
+	    rule->n_patterns, sizeof(*rule->patterns));
+	return pattern_read(&p->r, node, rule->deny,
+	    &rule->patterns[rule->n_patterns++]);
+}
+
+static bool
+read_patterns(struct read_policy *p, const struct doc_node *node,
+    struct load_rule *rule)
+{
+	bool good = true;
+
+	if (node->kind != DOC_LIST)
+		return add_pattern(p, node, rule);
+	if (node->n == 0)
+		return read_refuse(&p->r, node,
+		    "an empty list: expected at least one URL pattern");
+	for (const struct doc_node *i = node->first; i != NULL; i = i->next)
+		good = add_pattern(p, i, rule) && good;
+	return good;
+}
+
+static bool
+read_method(const struct read *r, const struct doc_node *node,
+    uint32_t *methods)
+{
+	static const char *const never[] = { "TRACE", "CONNECT", "PRI" };
+	struct slice text;
+
+	if (!read_scalar(r, node, "a method such as `GET`", &text))
+		return false;
+	for (size_t i = 0; i < COUNT_OF(never); i++)
+		if (slice_eq_str(text, never[i]))
+			return read_refuse(r, node, "`%s` is never allowed",
+			    never[i]);
+	uint32_t bit = method_bit(text);
+	if (bit == 0) {
+		struct read_key names[METHOD_COUNT];
+		for (unsigned i = 0; i < METHOD_COUNT; i++)
+			names[i] =
+			    (struct read_key){ method_name((enum method)i),
+				    READ_HERE };
+		const char *nearest = read_nearest(text, names, METHOD_COUNT);
+		return read_refuse(r, node, "unknown method `%.*s`%s%s%s",
+		    SLICE_ARG(text), nearest == NULL ? "" : "; did you mean `",
+		    nearest == NULL ? "" : nearest,
+		    nearest == NULL ? "" : "`?");
+	}
+	*methods |= bit;
+	return true;
+}
+
+static bool
+read_methods(const struct read *r, const struct doc_node *node,
+    struct load_rule *rule)
+{
+	bool good = true;
+
+	rule->any_method = false;
+	rule->methods = 0;
+	if (node->kind == DOC_SCALAR && slice_eq_str(node->text, "any")) {
+		rule->methods = METHODS_ANY;
+		return true;
+	}
+	if (!read_list(r, node, "a list of methods, or `any`"))
+		return false;
+	if (node->n == 0)
+		return read_refuse(r, node,
+		    "an empty list: expected at least one method");
+	for (const struct doc_node *i = node->first; i != NULL; i = i->next)
+		good = read_method(r, i, &rule->methods) && good;
+	return good;
+}
+
+static bool
+read_foreign(const struct read *r, const struct doc_node *node,
+    struct load_rule *rule)
+{
+	static const char *const modes[FOREIGN_MODES] = { "refuse", "strip",
+		"pass" };
+	struct slice text;
+
+	if (!read_scalar(r, node, "`refuse`, `strip` or `pass`", &text))
+		return false;
+	for (unsigned i = 0; i < FOREIGN_MODES; i++) {
+		if (!slice_eq_str(text, modes[i]))
+			continue;
+		rule->foreign = (enum foreign_mode)i;
+		if (rule->foreign == FOREIGN_PASS)
+			load_advise(r->report, read_at(r, node),
+			    "`foreign_credentials: pass`: the command may use "
+			    "an account of its own there, an attacker's too");
+		return true;
+	}
+	return read_refuse(r, node,
+	    "expected `refuse`, `strip` or `pass`, found `%.*s`",
+	    SLICE_ARG(text));
+}
+
+static bool
+read_slash(const struct read *r, const struct doc_node *node,
+    struct load_rule *rule)
+{
+	if (!read_bool(r, node, &rule->encoded_slash))
+		return false;
+	if (rule->encoded_slash)
+		load_advise(r->report, read_at(r, node),
+		    "`encoded_slash: true`: the origin may read `%%2F` as the "
+		    "border of a segment, the rule does not");
+	return true;
+}
+
+/* `allow` or `deny`, exactly one. */
+static bool
+read_kind(struct read_policy *p, const struct doc_node *node,
+    struct load_rule *rule)
+{
+	const struct doc_node *allow = read_find(node, "allow");
+	const struct doc_node *deny = read_find(node, "deny");
+	bool good = true;
+
+	if (allow != NULL && deny != NULL)
+		return read_refuse(&p->r, node,
+		    "`allow` and `deny` in one rule: write two");
+	if (allow == NULL && deny == NULL)
+		return read_refuse(&p->r, node,
+		    "a rule has `allow: URL` or `deny: URL`");
+	rule->deny = deny != NULL;
+	for (size_t i = 0; rule->deny && i < COUNT_OF(allow_keys); i++) {
+		const struct doc_node *extra = read_find(node, allow_keys[i]);
+		if (extra != NULL)
+			good = read_refuse(&p->r, extra,
+			    "`%s` says nothing beside `deny`", allow_keys[i]);
+	}
+	return read_patterns(p, rule->deny ? deny : allow, rule) && good;
+}
+
+static bool
+read_rule_name(const struct read *r, const struct doc_node *node,
+    uint32_t index, struct load_rule *rule)
+{
+	const struct doc_node *name = read_find(node, "name");
+	char made[32];
+
+	if (name != NULL) {
+		rule->at = read_at(r, name);
+		return read_name(r, name, "the name of a rule", &rule->name);
+	}
+	int n = snprintf(made, sizeof(made), "rule-%u", index);
+	rule->name = arena_copy(r->arena, slice_of(made, (size_t)n));
+	return true;
+}
+
+bool
+read_rule(struct read_policy *p, const struct doc_node *node, uint32_t index,
+    struct load_rule *rule)
+{
+	static bool (*const readers[])(const struct read *,
+	    const struct doc_node *, struct load_rule *) = { read_methods,
+		read_query, read_foreign, read_slash };
+	static const char *const keys[] = { "methods", "query",
+		"foreign_credentials", "encoded_slash" };
+	uint32_t before = p->r.report->n_errors;
+
+	*rule = (struct load_rule){ .at = read_at(&p->r, node) };
+	if (!read_keys(&p->r, node, rule_keys, COUNT_OF(rule_keys)))
+		return false;
+	if (read_find(node, "include") != NULL)
+		return false; /* said: it has no `allow` either */
+	bool good = read_rule_name(&p->r, node, index, rule);
+	good = read_kind(p, node, rule) && good;
+	rule->any_method = rule->deny;
+	rule->methods = METHODS_DEFAULT;
+	for (size_t i = 0; i < COUNT_OF(keys); i++) {
+		const struct doc_node *value = read_find(node, keys[i]);
+		if (value != NULL)
+			good = readers[i](&p->r, value, rule) && good;
+	}
+	/* What follows compares with the patterns: they must be good. */
+	if (!good || rule->deny)
+		return good && p->r.report->n_errors == before;
+	good = read_rule_addresses(p, read_find(node, "addresses"), rule);
+	const struct doc_node *credential = read_find(node, "credential");
+	if (credential != NULL)
+		good = read_rule_credentials(p, credential, rule) && good;
+	return good && p->r.report->n_errors == before;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/ascii.h"
+#include "base/limits.h"
+#include "load/owner_text.h"
+#include "load/pattern.h"
+#include "load/roots.h"
+
+#define DNS_PORT 53
+
+static const struct read_key item_keys[] = {
+	{ "names", READ_HERE },
+	{ "resolvers", READ_HERE },
+	{ "addresses", READ_HERE },
+	{ "roots", READ_HERE },
+	{ "only_roots", READ_HERE },
+	{ "proxy", READ_LATER },
+};
+
+static bool
+read_names(struct read_owner *o, const struct doc_node *node,
+    struct load_upstream *u)
+{
+	const struct doc_node *names = read_find(node, "names");
+	bool good = true;
+
+	if (names == NULL)
+		return read_refuse(&o->r, node,
+		    "`names` is missing: the hosts that it is for");
+	if (!read_list(&o->r, names,
+		"a list of host patterns such as `[\"**.corp.test\"]`"))
+		return false;
+	if (names->n == 0)
+		return read_refuse(&o->r, names,
+		    "an empty list: expected at least one host pattern");
+	for (const struct doc_node *i = names->first; i != NULL; i = i->next) {
+		u->names = READ_MORE(&o->r, u->names, u->n_names);
+		if (pattern_read_host(&o->r, i, &u->names[u->n_names]))
+			u->n_names++;
+		else
+			good = false;
+	}
+	return good;
+}
+
+/* `10.0.0.53`, `10.0.0.53:5353`, `fd00::53`, `[fd00::53]:5353`. */
+static bool
+read_resolver(struct read_owner *o, const struct doc_node *node,
+    struct load_resolver *resolver)
+{
+	struct slice text, port = { 0 };
+	uint32_t v = 0;
+
+	if (!read_scalar(&o->r, node, "an address", &text))
+		return false;
+	resolver->port = DNS_PORT;
+	if (ip_parse(text, &resolver->ip))
+		return true;
+	const uint8_t *colon =
+	    text.n == 0 ? NULL : memrchr(text.p, ':', text.n);
+	size_t n = colon == NULL ? text.n : (size_t)(colon - text.p);
+	port = slice_from(text, n + 1);
+	text = slice_first(text, n);
+	if (text.n > 2 && text.p[0] == '[' && text.p[text.n - 1] == ']')
+		text = slice_from(slice_first(text, text.n - 1), 1);
+	bool good = port.n != 0 && port.n <= 5 && port.p[0] != '0';
+	for (size_t i = 0; good && i < port.n; i++) {
+		good = ascii_is_digit(port.p[i]);
+		v = v * 10 + (uint32_t)(port.p[i] - '0');
+	}
+	if (!good || v > 65535 || !ip_parse(text, &resolver->ip))
+		return read_refuse(&o->r, node,
+		    "`%.*s` is no resolver: expected an address, with a port "
+		    "if it is not 53, such as 10.0.0.53:5353",
+		    SLICE_ARG(node->text));
+	resolver->port = (uint16_t)v;
+	return true;
+}
+
+static bool
+read_resolvers(struct read_owner *o, const struct doc_node *node,
+    struct load_upstream *u)
+{
+	const struct doc_node *list = read_find(node, "resolvers");
+
+	if (list == NULL)
+		return true;
+	if (!read_list(&o->r, list, "a list of addresses"))
+		return false;
+	if (list->n == 0 || list->n > OWNER_RESOLVERS_MAX)
+		return read_refuse(&o->r, list, "expected 1 to %d resolvers",
+		    OWNER_RESOLVERS_MAX);
+	for (const struct doc_node *i = list->first; i != NULL; i = i->next)
+		if (!read_resolver(o, i, &u->resolvers[u->n_resolvers++]))
+			return false;
+	return true;
+}
+
+static bool
+read_addresses(struct read_owner *o, const struct doc_node *node,
+    struct load_upstream *u)
+{
+	const struct doc_node *list = read_find(node, "addresses");
+
+	if (list == NULL)
+		return true;
+	if (!read_list(&o->r, list, "a list of addresses"))
+		return false;
+	if (list->n == 0 || list->n > OWNER_ADDRESSES_MAX)
+		return read_refuse(&o->r, list, "expected 1 to %d addresses",
+		    OWNER_ADDRESSES_MAX);
+	for (const struct doc_node *i = list->first; i != NULL; i = i->next)
+		if (!read_ip(&o->r, i, &u->addresses[u->n_addresses++]))
+			return false;
+	return true;
+}
+
+static bool
+add_roots(struct read_owner *o, const struct doc_node *node, struct slice pem,
+    uint32_t item)
+{
+	struct load_owner_text *t = o->out;
+	uint32_t before = t->n_roots;
+	struct slice der = { 0 };
+	const char *bad;
+
+	while (roots_take(o->r.arena, &pem, &der, &bad)) {
+		if (bad != NULL)
+			return read_refuse(&o->r, node, "`%.*s`: %s",
+			    SLICE_ARG(node->text), bad);
+		t->roots = READ_MORE(&o->r, t->roots, t->n_roots);
+		t->roots[t->n_roots++] = (struct load_root){ der, item };
+	}
+	return t->n_roots != before ||
+	    read_refuse(&o->r, node, "`%.*s` has no certificate (PEM)",
+		SLICE_ARG(node->text));
+}
+
+static bool
+read_root_file(struct read_owner *o, const struct doc_node *node, uint32_t item)
+{
+	struct slice path;
+	struct buf pem;
+
+	if (!read_owner_path(o, node, &path))
+		return false;
+	buf_init(&pem, LIMIT_POLICY_FILE_SIZE);
+	const char *why = o->in->open == NULL ?
+	    "cannot be opened here" :
+	    o->in->open(o->in->ctx, path, &pem);
+	bool good = why == NULL ?
+	    add_roots(o, node, buf_slice(&pem), item) :
+	    read_refuse(&o->r, node, "`%.*s`: %s", SLICE_ARG(path), why);
+	buf_release(&pem);
+	return good;
+}
+
+static bool
+read_roots(struct read_owner *o, const struct doc_node *node,
+    struct load_upstream *u)
+{
+	const struct doc_node *roots = read_find(node, "roots");
+	const struct doc_node *only = read_find(node, "only_roots");
+	bool good = true;
+
+	if (only != NULL && !read_bool(&o->r, only, &u->only_roots))
+		return false;
+	if (u->only_roots && roots == NULL)
+		return read_refuse(&o->r, only,
+		    "`only_roots: true` without `roots` trusts nobody");
+	if (roots == NULL)
+		return true;
+	if (!read_list(&o->r, roots, "a list of PEM files"))
+		return false;
+	for (const struct doc_node *i = roots->first; i != NULL; i = i->next)
+		good = read_root_file(o, i, o->out->n_upstreams) && good;
+	return good;
+}
+
+static void
+read_item(struct read_owner *o, const struct doc_node *node)
+{
+	static bool (*const parts[])(struct read_owner *,
+	    const struct doc_node *, struct load_upstream *) = { read_names,
+		read_resolvers, read_addresses, read_roots };
+	struct load_upstream u = { 0 };
+	struct load_owner_text *t = o->out;
+	bool good = true;
+
+	if (!read_keys(&o->r, node, item_keys, COUNT_OF(item_keys)))
+		return;
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		good = parts[i](o, node, &u) && good;
+	if (!good)
+		return; /* there is an error, so no image that could miss it */
+	t->upstreams = READ_MORE(&o->r, t->upstreams, t->n_upstreams);
+	t->upstreams[t->n_upstreams++] = u;
+}
+
+void
+read_upstream(struct read_owner *o, const struct doc_node *node)
+{
+	if (!read_list(&o->r, node,
+		"a list of items such as `- names: [\"**\"]`"))
+		return;
+	for (const struct doc_node *i = node->first; i != NULL; i = i->next)
+		read_item(o, i);
+}
