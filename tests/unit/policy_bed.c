@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "policy_bed.h"
+
+static const char *
+no_open(void *ctx, struct slice path, struct buf *out)
+{
+	(void)ctx;
+	(void)path;
+	(void)out;
+	return "not in this test";
+}
+
+static void
+load(struct bed *b, const char *config, const char *policy, bool trusted)
+{
+	struct load_report report = { .want_advice = trusted };
+	struct load_file file = { SLICE("owner.yaml"), SLICE("/etc/duenna"),
+		config == NULL ? SLICE("") : slice_of_str(config) };
+	struct load_owner_in owner = { .files = &file,
+		.n_files = 1,
+		.home = SLICE("/home/user"),
+		.open = no_open };
+	struct load_policy_in in = { .file = { SLICE("policy.yaml"),
+					 SLICE("/work"), slice_of_str(policy) },
+		.any = true,
+		.trusted = trusted };
+	enum err err;
+
+	*b = (struct bed){ .program = NULL };
+	buf_init(&b->owner_image, IMAGE_SIZE_MAX);
+	buf_init(&b->image, IMAGE_SIZE_MAX);
+	buf_init(&b->text, 1 << 20);
+	if (config != NULL && load_owner(&owner, &b->owner_image, &report)) {
+		b->owner = owner_open(buf_slice(&b->owner_image), &err);
+		assert_non_null(b->owner);
+	}
+	in.owner = b->owner;
+	if (load_policy(&in, &b->image, &report)) {
+		b->program = program_open(buf_slice(&b->image), &err);
+		assert_non_null(b->program);
+	}
+	load_report_text(&report, &b->text);
+	load_report_release(&report);
+}
+
+void
+bed_load(struct bed *b, const char *config, const char *policy)
+{
+	load(b, config, policy, false);
+}
+
+void
+bed_load_trusted(struct bed *b, const char *config, const char *policy)
+{
+	load(b, config, policy, true);
+}
+
+void
+bed_release(struct bed *b)
+{
+	program_free(b->program);
+	owner_free(b->owner);
+	buf_release(&b->owner_image);
+	buf_release(&b->image);
+	buf_release(&b->text);
+}
+
+/* Take up to one of `ends` off the front. */
+static struct slice
+take(struct slice *s, const char *ends)
+{
+	size_t n = 0;
+
+	while (n < s->n && strchr(ends, s->p[n]) == NULL)
+		n++;
+	struct slice part = slice_first(*s, n);
+	*s = slice_from(*s, n);
+	return part;
+}
+
+struct facts
+bed_request(const struct program *p, const char *method, const char *url)
+{
+	struct facts f = { .kind = FACTS_REQUEST,
+		.method = slice_of_str(method) };
+	struct slice rest = slice_of_str(url);
+
+	f.scheme = slice_has_prefix(rest, SLICE("https:")) ? SCHEME_HTTPS :
+							     SCHEME_HTTP;
+	f.port = f.scheme == SCHEME_HTTPS ? 443 : 80;
+	rest = slice_from(rest, f.scheme == SCHEME_HTTPS ? 8 : 7);
+	f.host = take(&rest, ":/?");
+	if (rest.n != 0 && rest.p[0] == ':') {
+		rest = slice_from(rest, 1);
+		struct slice port = take(&rest, "/?");
+		f.port = 0;
+		for (size_t i = 0; i < port.n; i++)
+			f.port = (uint16_t)(f.port * 10 + port.p[i] - '0');
+	}
+	f.path = take(&rest, "?");
+	f.has_query = rest.n != 0;
+	f.query = slice_from(rest, 1);
+	struct ip literal;
+	if (ip_parse(f.host, &literal))
+		f.dst = literal;
+	else if (!program_address(p, f.host, &f.dst))
+		f.dst = program_refusal_address(p);
+	if (f.scheme == SCHEME_HTTPS && !ip_parse(f.host, &literal)) {
+		f.has_sni = true;
+		f.sni = f.host;
+	}
+	return f;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of policy/ and load/ have in common: YAML to a program. */
+#ifndef TESTS_POLICY_BED_H
+#define TESTS_POLICY_BED_H
+
+#include "load/load.h"
+#include "policy/policy.h"
+
+struct bed {
+	struct buf owner_image, image, text; /* text: of errors and warnings */
+	struct owner *owner;		     /* NULL: none, or errors */
+	struct program *program;	     /* NULL: errors */
+};
+
+/* Compile; `config` may be NULL.  The names are owner.yaml and policy.yaml. */
+void bed_load(struct bed *b, const char *config, const char *policy);
+
+/* As bed_load, as if the policy lay in the owner's directory, with advice. */
+void bed_load_trusted(struct bed *b, const char *config, const char *policy);
+
+void bed_release(struct bed *b);
+
+/* Facts of a request: "GET https://a.test/x?y", as over a real connection. */
+struct facts bed_request(const struct program *p, const char *method,
+    const char *url);
+
+#endif
