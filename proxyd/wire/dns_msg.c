@@ -193,8 +193,8 @@ dns_put_answer(struct wr *w, const struct dns_query *q,
 	bool found = asked && fits && a->rcode == DNS_NOERROR;
 	bool nothing = asked && !found &&
 	    (a->rcode == DNS_NOERROR || a->rcode == DNS_NXDOMAIN);
-	unsigned flags = FLAG_RESPONSE | FLAG_CAN_RECURSE | q->opcode << 11 |
-	    (a->rcode & 15);
+	unsigned flags = FLAG_RESPONSE | FLAG_CAN_RECURSE |
+	    (unsigned)q->opcode << 11 | (a->rcode & 15u);
 
 	if (q->recurse)
 		flags |= FLAG_RECURSE;

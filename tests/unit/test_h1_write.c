@@ -97,10 +97,9 @@ h1_write_renews_each_request(void **state)
 		/* Written and read again it is the same. */
 		struct made again =
 		    renew(slice_of(first.bytes, first.text.n), NULL, 0, 0);
-		if (slice_has_prefix(in, SLICE("GET / HTTP/1.0")))
-			continue;
-		assert_slice(slice_of(again.bytes, again.text.n),
-		    requests[i].want);
+		if (!slice_has_prefix(in, SLICE("GET / HTTP/1.0")))
+			assert_slice(slice_of(again.bytes, again.text.n),
+			    requests[i].want);
 		drop(in);
 	}
 }

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the fuzzers share: the entry's prototype, and a check that stays in. */
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/slice.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A broken promise of the code under test ends the run with the input kept. */
+#define CHECK(promise)           \
+	do {                     \
+		if (!(promise))  \
+			abort(); \
+	} while (0)
+
+/* True if all of `part` lies in `in`, or is empty. */
+static inline bool
+lies_in(struct slice part, struct slice in)
+{
+	return part.n == 0 ||
+	    (part.p >= in.p && part.p + part.n <= in.p + in.n);
+}
+
+#endif

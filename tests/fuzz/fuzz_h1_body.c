@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz.h"
+#include "wire/h1_body.h"
+
+struct result {
+	enum parse answer;
+	struct slice data; /* all of it, in the caller's buffer */
+	size_t used;	   /* up to the end, or to the fault */
+	const char *detail;
+};
+
+/* Feed pieces of `step` bytes. */
+static struct result
+feed(struct slice in, enum h1_body_kind kind, uint64_t length, size_t step,
+    uint8_t *out)
+{
+	struct result r = { .data = { out, 0 } };
+	struct h1_body b;
+
+	h1_body_init(&b, kind, length, H1_CLIENT);
+	do {
+		struct slice piece = slice_first(slice_from(in, r.used), step);
+		struct parse_fail fail = { 0 };
+		struct slice data;
+		size_t used;
+
+		r.answer = h1_body_take(&b, piece, &data, &used, &fail);
+		if (r.answer == PARSE_BAD) {
+			CHECK(fail.at < piece.n);
+			r.used += fail.at;
+			r.detail = fail.detail;
+			return r;
+		}
+		CHECK(used <= piece.n && data.n <= used);
+		CHECK(lies_in(data, piece));
+		CHECK(piece.n == 0 || used != 0 || r.answer == PARSE_DONE);
+		if (data.n != 0)
+			memcpy(out + r.data.n, data.p, data.n);
+		r.data.n += data.n;
+		r.used += used;
+	} while (r.answer == PARSE_MORE && r.used < in.n);
+	CHECK((r.answer == PARSE_DONE) <= h1_body_may_end(&b));
+	return r;
+}
+
+/* What was data, chunked anew, is the same data. */
+static void
+check_written(struct slice data)
+{
+	uint8_t *text = malloc(data.n + 64), *out = malloc(data.n + 64);
+	size_t n = 0;
+
+	CHECK(text != NULL && out != NULL);
+	if (data.n != 0) {
+		n = h1_body_put_chunk(data.n, text);
+		memcpy(text + n, data.p, data.n);
+		n += data.n;
+		memcpy(text + n, H1_CHUNK_END, 2);
+		n += 2;
+	}
+	memcpy(text + n, H1_LAST_CHUNK, 5);
+	struct result r =
+	    feed(slice_of(text, n + 5), H1_BODY_CHUNKED, 0, 4096, out);
+	CHECK(r.answer == PARSE_DONE && r.used == n + 5);
+	CHECK(slice_eq(r.data, data));
+	free(out);
+	free(text);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < 2)
+		return 0;
+	enum h1_body_kind kind = data[0] % 4 == 0 ? H1_BODY_LENGTH :
+	    data[0] % 4 == 1			  ? H1_BODY_UNTIL_CLOSE :
+						    H1_BODY_CHUNKED;
+	size_t step = 1 + data[1] % 32;
+	struct slice in = { data + 2, size - 2 };
+	uint8_t *one = malloc(size), *two = malloc(size);
+
+	CHECK(one != NULL && two != NULL);
+	struct result a = feed(in, kind, data[1], size, one);
+	struct result b = feed(in, kind, data[1], step, two);
+	CHECK(a.answer == b.answer && a.used == b.used);
+	CHECK(a.detail == b.detail && slice_eq(a.data, b.data));
+	check_written(a.data);
+	free(two);
+	free(one);
+	return 0;
+}
