@@ -95,6 +95,17 @@ feed_program(struct monitor *m, struct role_process *c)
 	roles_send(c, OP_PROGRAM, wr_slice(&w), &m->program_fd, 1);
 }
 
+static void
+feed_name(struct monitor *m, struct role_process *c)
+{
+	uint8_t body[128];
+	struct wr w = wr_of(body, sizeof(body));
+
+	wr_u32(&w, MONITOR_SANDBOX);
+	wr_slice8(&w, slice_of_str(m->name));
+	roles_send(c, OP_NAME, wr_slice(&w), NULL, 0);
+}
+
 /* Send one role what it works with, as far as it is known. */
 static void
 feed(struct monitor *m, struct role_process *c)
@@ -113,6 +124,10 @@ feed(struct monitor *m, struct role_process *c)
 	else
 		roles_send(c, OP_OWNER, nothing, &m->owner_fd, 1);
 	feed_name(m, c);
+	if (c->role == ROLE_DIALER || c->role == ROLE_KEEPER)
+		feed_name(m, c);
+	if (c->role == ROLE_DIALER)
+		host_send(m);
 	feed_program(m, c);
 	if (c->role == ROLE_KEEPER && secrets_send(m) != 0)
 		return;
@@ -299,6 +314,8 @@ on_heartbeat(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	struct monitor *m = arg;
 	const struct slice nothing = { 0 };
 
+	if (m->program_fd >= 0)
+		host_look(m);
 	for (size_t i = 0; i < COUNT_OF(roles); i++) {
 		struct role_process *c = &m->children[roles[i]];
 		if (c->pid == 0)

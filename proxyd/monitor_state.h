@@ -7,6 +7,7 @@
  * monitor_load.c	the two clerks: configuration, then policy
  * monitor_secret.c	secrets from file or variable to the keeper
  * monitor_state.c	files of $XDG_STATE_HOME/duenna: log, programs, key
+ * monitor_host.c	the host's resolvers, for the dialer
  * monitor_sandbox.c	namespaces, view, command
  */
 #ifndef PROXYD_MONITOR_STATE_H
@@ -76,9 +77,10 @@ struct monitor {
 	char name[48];		      /* of the sandbox */
 	int log_fd, state_fd, key_fd; /* owned; -1: none */
 	struct buf log_path, state_dir;
-	struct buf trust;	     /* CA certificate, DER */
-	bool attached;		     /* the attach record is written */
-	uint64_t n_denied, n_alarms; /* as the scribe told at the end */
+	struct buf trust;		/* CA certificate, DER */
+	bool attached;			/* the attach record is written */
+	struct timespec resolvers_seen; /* resolv.conf, when it was sent */
+	uint64_t n_denied, n_alarms;	/* as the scribe told at the end */
 	struct buf last_hash;
 	struct sandbox *sandbox; /* owned */
 };
@@ -108,6 +110,10 @@ MUST_USE int load_start(struct monitor *m);
 
 /* monitor_secret.c: to the keeper; fails the run if one in use is not there. */
 MUST_USE int secrets_send(struct monitor *m);
+
+/* monitor_host.c: send it, send it if it has changed */
+void host_send(struct monitor *m);
+void host_look(struct monitor *m);
 
 /* monitor_state.c */
 MUST_USE int state_open(struct monitor *m);	    /* directory, audit key */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of the host the dialer has to know, sent again when it has changed. */
+#include <sys/stat.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/wr.h"
+#include "proxyd/monitor_state.h"
+
+#define RESOLV_CONF "/etc/resolv.conf"
+#define RESOLV_CONF_MAX 16384 /* bytes; what is above is not sent */
+
+void
+host_send(struct monitor *m)
+{
+	uint8_t text[RESOLV_CONF_MAX], body[RESOLV_CONF_MAX + 2];
+	struct wr w = wr_of(body, sizeof(body));
+	struct stat st;
+	int fd = open(RESOLV_CONF, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = -1;
+
+	if (fd >= 0 && fstat(fd, &st) == 0) {
+		m->resolvers_seen = st.st_mtim;
+		n = read(fd, text, sizeof(text));
+	}
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		log_warn("cannot read " RESOLV_CONF "; names are resolved only "
+			 "where `upstream:` says how");
+	/* Not read here: the dialer takes it as what it is, text of a file. */
+	wr_slice16(&w, slice_of(text, n < 0 ? 0 : (size_t)n));
+	roles_send(&m->children[ROLE_DIALER], OP_RESOLVERS, wr_slice(&w), NULL,
+	    0);
+}
+
+void
+host_look(struct monitor *m)
+{
+	struct stat st;
+
+	if (m->children[ROLE_DIALER].channel == NULL ||
+	    stat(RESOLV_CONF, &st) != 0)
+		return;
+	if (st.st_mtim.tv_sec != m->resolvers_seen.tv_sec ||
+	    st.st_mtim.tv_nsec != m->resolvers_seen.tv_nsec)
+		host_send(m);
+}
