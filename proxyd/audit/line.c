@@ -69,42 +69,12 @@ take_number(struct slice *in, uint64_t *v)
 }
 
 static bool
-take_digits(struct slice *in, size_t n, int *v)
-{
-	*v = 0;
-	if (in->n < n)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (!ascii_is_digit(in->p[i]))
-			return false;
-		*v = *v * 10 + (in->p[i] - '0');
-	}
-	*in = slice_from(*in, n);
-	return true;
-}
-
-/* The form of clock_text(). */
-static bool
 take_time(struct slice *in, uint64_t *wall_us)
 {
-	struct tm tm = { 0 };
-	int us;
+	struct slice text = slice_first(*in, CLOCK_TEXT_SIZE - 1);
 
-	if (!take_digits(in, 4, &tm.tm_year) || !take(in, "-") ||
-	    !take_digits(in, 2, &tm.tm_mon) || !take(in, "-") ||
-	    !take_digits(in, 2, &tm.tm_mday) || !take(in, "T") ||
-	    !take_digits(in, 2, &tm.tm_hour) || !take(in, ":") ||
-	    !take_digits(in, 2, &tm.tm_min) || !take(in, ":") ||
-	    !take_digits(in, 2, &tm.tm_sec) || !take(in, ".") ||
-	    !take_digits(in, 6, &us) || !take(in, "Z"))
-		return false;
-	tm.tm_year -= 1900;
-	tm.tm_mon -= 1;
-	time_t s = timegm(&tm);
-	if (s < 0)
-		return false;
-	*wall_us = (uint64_t)s * 1000000 + (uint64_t)us;
-	return true;
+	*in = slice_from(*in, text.n);
+	return clock_read(text, wall_us);
 }
 
 /* `"key":`, what stands before a value. */
@@ -201,7 +171,7 @@ line_read(struct slice in, struct buf *store, struct line *l,
 	*detail = "line is too long";
 	if (in.n >= LINE_SIZE_MAX || (room = buf_room(store, in.n + 1)) == NULL)
 		return false;
-	*detail = "no record: sequence number, time and event come first";
+	*detail = "sequence number, time and event come first";
 	if (!take_head(&rest, l))
 		return false;
 	while (!slice_has_prefix(rest, slice_of_str(hash_key))) {

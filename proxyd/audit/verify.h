@@ -17,6 +17,7 @@
 #define AUDIT_VERIFY_H
 
 #include "audit/reader.h"
+#include "crypto/sign.h"
 
 struct verify; /* one check of one log */
 

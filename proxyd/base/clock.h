@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "base/slice.h"
+
 /* Milliseconds that only grow; the start is arbitrary. */
 uint64_t clock_ms(void);
 
@@ -18,5 +20,8 @@ void clock_set(uint64_t ms, uint64_t wall_us);
 
 /* `wall_us` as RFC 3339 with microseconds, in UTC. */
 void clock_text(uint64_t wall_us, char text[CLOCK_TEXT_SIZE]);
+
+/* From exactly what clock_text() writes; false: it is not. */
+bool clock_read(struct slice text, uint64_t *wall_us);
 
 #endif

@@ -146,6 +146,7 @@ tell_ready(struct recorder *r)
 }
 
 static void on_answer(struct msg *m, void *arg);
+static void send_gap(struct recorder *r);
 
 /*
  * Send one entry, as a question if nobody without a callback asks yet.  False:
@@ -258,6 +259,7 @@ on_answer(struct msg *m, void *arg)
 	bool written = rd_u8(&rd) == 1 && rd_is_done(&rd);
 	drop_silent_before(r, k);
 	drop(k);
+	send_gap(r);
 	ask_for_rest(r);
 	if (on_written != NULL)
 		on_written(written, waiter);
@@ -298,15 +300,16 @@ send_again(struct kept *k)
 static void
 send_gap(struct recorder *r)
 {
+	uint64_t lost = r->lost;
 	struct event e;
 
-	if (r->lost == 0)
+	if (lost == 0)
 		return;
 	event_init(&e, EVENT_GAP);
-	event_number(&e, FIELD_COUNTED, r->lost);
+	event_number(&e, FIELD_COUNTED, lost);
 	event_str(&e, FIELD_DETAIL, "no scribe was there to take them");
-	if (recorder_send(r, &e, NULL, NULL) == 0)
-		r->lost = 0;
+	/* If there is no room for it either, it is none of those it counts. */
+	r->lost = recorder_send(r, &e, NULL, NULL) == 0 ? 0 : lost;
 }
 
 /* Whoever waited at the old one is told; ids are of a channel. */
@@ -400,11 +403,14 @@ static int
 send_now(struct recorder *r, const struct event *e,
     recorder_on_written *on_written, void *arg)
 {
-	struct slice body =
-	    slice_of(r->scratch, event_encode(e, r->scratch, EVENT_SIZE_MAX));
-	int done = on_written != NULL ? send_waiting(r, body, on_written, arg) :
-					send_kept(r, body);
+	size_t n = event_encode(e, r->scratch, sizeof(r->scratch));
+	struct slice body = slice_of(r->scratch, n);
+	int done;
 
+	if (on_written != NULL)
+		done = send_waiting(r, body, on_written, arg);
+	else
+		done = send_kept(r, body);
 	/* Not told from in here: only that it is ready again will be. */
 	if (!recorder_is_ready(r))
 		r->was_ready = false;

@@ -206,6 +206,36 @@ secret_holds_a_copy_and_has_a_ceiling(void **state)
 	assert_int_equal(err, ERR_MEMORY);
 }
 
+/* A day after another, through leap years and centuries. */
+static void
+clock_read_brings_back_what_clock_text_wrote(void **state)
+{
+	static const char *const bad[] = { "", "2026-11-30T09:08:07.123456",
+		"2026-02-29T09:08:07.123456Z", "2026-11-31T09:08:07.123456Z",
+		"2026-13-01T09:08:07.123456Z", "2026-00-01T09:08:07.123456Z",
+		"1969-12-31T23:59:59.999999Z", "2026-11-30T24:08:07.123456Z",
+		"2026-11-30T09:60:07.123456Z", "2026-11-30T09:08:60.123456Z",
+		"2026-11-30 09:08:07.123456Z", "2026-11-30T09:08:07,123456Z",
+		"+026-11-30T09:08:07.123456Z" };
+	uint64_t back = 0;
+
+	(void)state;
+	for (uint64_t day = 0; day < 200000; day++) {
+		uint64_t us = day * 86400000000ULL + day % 86400 * 1000001;
+		char text[CLOCK_TEXT_SIZE], want[32];
+		time_t s = (time_t)(us / 1000000);
+		struct tm tm;
+		clock_text(us, text);
+		assert_non_null(gmtime_r(&s, &tm));
+		strftime(want, sizeof(want), "%Y-%m-%dT%H:%M:%S.", &tm);
+		assert_memory_equal(text, want, 20);
+		assert_true(clock_read(slice_of_str(text), &back));
+		assert_true(back == us);
+	}
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		assert_false(clock_read(slice_of_str(bad[i]), &back));
+}
+
 int
 main(void)
 {
@@ -222,6 +252,7 @@ main(void)
 		cmocka_unit_test(rd_refuses_a_length_past_the_end),
 		cmocka_unit_test(reason_names_are_unique_and_found_again),
 		cmocka_unit_test(clock_text_is_rfc_3339),
+		cmocka_unit_test(clock_read_brings_back_what_clock_text_wrote),
 		cmocka_unit_test(err_has_a_text_for_each_member),
 		cmocka_unit_test(secret_holds_a_copy_and_has_a_ceiling),
 	};

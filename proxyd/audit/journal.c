@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "audit/journal.h"
+#include "audit/reader.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#define PENDING_MAX (4 * LINE_SIZE_MAX) /* bytes put and not yet written */
+
+struct journal {
+	int fd; /* owned */
+	bool again, started, failed;
+	uint64_t size;		  /* of the file: whole records */
+	struct chain chain;	  /* as far as was put */
+	struct chain_end written; /* as far as is in the file */
+	uint64_t n_pending;	  /* records in `pending` */
+	uint64_t n_lost;	  /* records since the failure */
+	uint64_t checkpointed;	  /* the last one's own number */
+	uint64_t removed;	  /* bytes of a line that was cut */
+	struct buf pending;
+	struct sign_key *key; /* owned */
+	struct flows *flows;  /* owned */
+	struct journal_sum sum;
+};
+
+/* A denial is counted where the sandbox meets it, not at each role. */
+static void
+count(struct journal *j, const struct event *e)
+{
+	uint64_t n =
+	    event_has(e, FIELD_COUNTED) ? event_number_of(e, FIELD_COUNTED) : 1;
+
+	if (e->kind == EVENT_ALARM)
+		j->sum.n_alarms++;
+	if (e->kind == EVENT_DROP ||
+	    (slice_eq_str(event_text_of(e, FIELD_VERDICT), "deny") &&
+		e->kind != EVENT_DIAL && e->kind != EVENT_RELEASE))
+		j->sum.n_denied += n;
+}
+
+/* One record of the file as it was found. */
+static bool
+take_line(struct journal *j, struct slice in, struct buf *store)
+{
+	const char *detail;
+	struct line l;
+
+	if (!line_read(in, store, &l, &detail) ||
+	    l.seq != j->chain.end.seq + 1 || !chain_fits(&j->chain, &l))
+		return false;
+	chain_follow(&j->chain, &l);
+	if (l.event.kind == EVENT_CHECKPOINT)
+		j->checkpointed = l.seq;
+	if (l.event.kind == EVENT_START && !event_has(&l.event, FIELD_REPEATED))
+		j->sum = (struct journal_sum){ 0 };
+	count(j, &l.event);
+	return flows_put(j->flows, &l.event, NULL);
+}
+
+static bool
+read_all(struct journal *j, struct reader *r, struct buf *store,
+    const char **why)
+{
+	struct slice line;
+
+	for (;;) {
+		enum reader_got got = reader_take(r, &line);
+		*why = "it cannot be read";
+		if (got == READER_FAILED)
+			return false;
+		*why = "it is no whole audit log: `duenna audit verify` says "
+		       "where";
+		if (got == READER_LONG)
+			return false;
+		if (got == READER_LINE && !take_line(j, line, store))
+			return false;
+		if (got == READER_CUT)
+			j->removed = line.n;
+		if (got == READER_CUT || got == READER_END)
+			return true;
+		j->size = r->next;
+	}
+}
+
+/* What a write left of a record that is not whole. */
+static bool
+cut_back(struct journal *j)
+{
+	return ftruncate(j->fd, (off_t)j->size) == 0;
+}
+
+static bool
+read_existing(struct journal *j, const char **why)
+{
+	struct buf store;
+	struct reader r;
+	bool good;
+
+	*why = "it is no regular file";
+	if (lseek(j->fd, 0, SEEK_SET) != 0)
+		return false;
+	reader_init(&r, j->fd);
+	buf_init(&store, LINE_SIZE_MAX + 1);
+	good = read_all(j, &r, &store, why);
+	buf_release(&store);
+	reader_release(&r);
+	if (good && j->removed != 0 && !cut_back(j)) {
+		*why = "its last line is cut and cannot be removed";
+		return false;
+	}
+	return good;
+}
+
+struct journal *
+journal_new(int fd, bool again, const char **why, enum err *err)
+{
+	struct journal *j = calloc(1, sizeof(*j));
+
+	*why = "no memory";
+	*err = ERR_MEMORY;
+	if (j == NULL) {
+		close(fd);
+		return NULL;
+	}
+	j->fd = fd;
+	j->again = again;
+	buf_init(&j->pending, PENDING_MAX);
+	if (chain_init(&j->chain, err) != 0 ||
+	    (j->flows = flows_new(err)) == NULL)
+		goto fail;
+	*why = "no key for its checkpoints";
+	if ((j->key = sign_key_new(err)) == NULL)
+		goto fail;
+	if (!read_existing(j, why)) {
+		*err = ERR_INTEGRITY;
+		goto fail;
+	}
+	j->written = j->chain.end;
+	if (!again)
+		j->sum = (struct journal_sum){ 0 };
+	return j;
+fail:
+	journal_free(j);
+	return NULL;
+}
+
+void
+journal_free(struct journal *j)
+{
+	if (j == NULL)
+		return;
+	close(j->fd);
+	buf_release(&j->pending);
+	chain_release(&j->chain);
+	sign_key_free(j->key);
+	flows_free(j->flows);
+	free(j);
+}
+
+const uint8_t *
+journal_key(const struct journal *j)
+{
+	return sign_key_public(j->key);
+}
+
+bool
+journal_is_started(const struct journal *j)
+{
+	return j->started;
+}
+
+bool
+journal_takes(const struct journal *j)
+{
+	return j->started && !j->failed;
+}
+
+static bool
+put(struct journal *j, const struct event *e)
+{
+	chain_put(&j->chain, clock_wall_us(), e, &j->pending);
+	if (j->pending.failed)
+		return false;
+	j->n_pending++;
+	return true;
+}
+
+/* All that was put since the last flush is void. */
+static void
+lose(struct journal *j)
+{
+	if (!j->failed)
+		log_error("cannot write the audit log: %s; nothing is allowed "
+			  "until it can be written again",
+		    strerror(errno));
+	j->failed = true;
+	j->n_lost += j->n_pending;
+	j->n_pending = 0;
+	buf_clear(&j->pending);
+	j->chain.end = j->written;
+	/* If this fails too, the next retry comes here again first. */
+	(void)cut_back(j);
+}
+
+bool
+journal_flush(struct journal *j)
+{
+	struct slice rest = buf_slice(&j->pending);
+
+	if (j->pending.failed) {
+		errno = ENOMEM;
+		lose(j);
+		return false;
+	}
+	while (rest.n != 0) {
+		ssize_t n = write(j->fd, rest.p, rest.n);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			lose(j);
+			return false;
+		}
+		rest = slice_from(rest, (size_t)n);
+	}
+	j->size += j->pending.n;
+	j->written = j->chain.end;
+	j->n_pending = 0;
+	buf_clear(&j->pending);
+	return true;
+}
+
+bool
+journal_put(struct journal *j, const struct event *e, const void *owner)
+{
+	if (!j->started)
+		return false;
+	if (j->failed || !flows_put(j->flows, e, owner)) {
+		j->n_lost++;
+		return false;
+	}
+	count(j, e);
+	return put(j, e);
+}
+
+void
+journal_give_flows(struct journal *j, const void *owner)
+{
+	flows_give(j->flows, owner);
+}
+
+void
+journal_end_flows(struct journal *j, const void *owner, const char *detail)
+{
+	struct event end;
+
+	while (j->started &&
+	    (owner != NULL ? flows_take(j->flows, owner, &end) :
+			     flows_take_any(j->flows, &end))) {
+		event_str(&end, FIELD_DETAIL, detail);
+		if (j->failed || !put(j, &end))
+			j->n_lost++;
+		/* Thousands of them: not all in one piece. */
+		if (!j->failed && j->pending.n > LINE_SIZE_MAX &&
+		    !journal_flush(j))
+			continue;
+	}
+}
+
+bool
+journal_start(struct journal *j, const uint8_t machine[SIGN_PUBLIC_SIZE],
+    const uint8_t signature[SIGN_SIZE])
+{
+	char key[2 * SIGN_PUBLIC_SIZE + 1], of[2 * SIGN_PUBLIC_SIZE + 1];
+	char text[2 * SIGN_SIZE + 1], detail[96];
+	struct event e;
+
+	/* After a failure to write it: once more. */
+	if (j->failed && !cut_back(j))
+		return false;
+	j->failed = false;
+	j->n_lost = 0;
+	digest_hex(journal_key(j), SIGN_PUBLIC_SIZE, key);
+	digest_hex(machine, SIGN_PUBLIC_SIZE, of);
+	digest_hex(signature, SIGN_SIZE, text);
+	event_init(&e, EVENT_START);
+	event_str(&e, FIELD_VERSION, DUENNA_VERSION);
+	event_str(&e, FIELD_KEY, key);
+	event_str(&e, FIELD_KEY_SIGNATURE, text);
+	event_str(&e, FIELD_MACHINE_KEY, of);
+	if (j->again)
+		event_bool(&e, FIELD_REPEATED, true);
+	if (j->removed != 0) {
+		snprintf(detail, sizeof(detail),
+		    "recovered: %llu bytes of a record that was cut are gone",
+		    (unsigned long long)j->removed);
+		event_str(&e, FIELD_DETAIL, detail);
+	}
+	if (!put(j, &e) || !journal_flush(j))
+		return false;
+	j->started = true;
+	if (!j->again)
+		journal_end_flows(j, NULL, "the run before ended without it");
+	return journal_flush(j);
+}
+
+bool
+journal_has_flows(const struct journal *j)
+{
+	return !flows_is_empty(j->flows);
+}
+
+size_t
+journal_waits(const struct journal *j)
+{
+	return j->pending.n;
+}
+
+bool
+journal_checkpoint(struct journal *j)
+{
+	enum err err = ERR_NONE;
+
+	if (!journal_takes(j) || !journal_flush(j))
+		return false;
+	if (j->chain.end.seq == j->checkpointed)
+		return true;
+	if (chain_put_checkpoint(&j->chain, clock_wall_us(), j->key,
+		&j->pending, &err) != 0) {
+		log_error("cannot sign a checkpoint");
+		return false;
+	}
+	if (!journal_flush(j))
+		return false;
+	j->checkpointed = j->chain.end.seq;
+	return true;
+}
+
+bool
+journal_retry(struct journal *j)
+{
+	uint64_t lost = j->n_lost;
+	struct event gap;
+
+	if (!j->failed || !cut_back(j))
+		return !j->failed;
+	event_init(&gap, EVENT_GAP);
+	event_number(&gap, FIELD_COUNTED, lost);
+	event_str(&gap, FIELD_DETAIL, "the log could not be written");
+	if (!put(j, &gap) || !journal_flush(j)) {
+		j->n_lost = lost; /* the gap record itself is none */
+		return false;
+	}
+	j->failed = false;
+	j->n_lost = 0;
+	log_warn("the audit log is written again; %llu records are missing",
+	    (unsigned long long)lost);
+	return true;
+}
+
+void
+journal_sync(struct journal *j)
+{
+	if (fdatasync(j->fd) != 0)
+		log_warn("the audit log is not surely on its disk: %s",
+		    strerror(errno));
+}
+
+struct journal_sum
+journal_sum(const struct journal *j)
+{
+	struct journal_sum sum = j->sum;
+
+	memcpy(sum.hash, j->written.hash, sizeof(sum.hash));
+	return sum;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What comes in one turn of the loop is written with one write(2) at its end,
+ * by an event of lower priority than all channels; then the answers go out.
+ */
+#include <stdlib.h>
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/wr.h"
+#include "priv/ops.h"
+#include "proxyd/scribe_state.h"
+
+struct early {
+	STAILQ_ENTRY(early) entry;
+	struct peer *peer; /* borrowed */
+	uint32_t id;
+	size_t n;
+	uint8_t bytes[];
+};
+
+#define K(id) (1U << EVENT_##id)
+
+/* Which records a role may send.  The rest is the scribe's own. */
+static const unsigned kinds[ROLE_COUNT] = {
+	[ROLE_MONITOR] = K(PROGRAM) | K(ATTACH) | K(DETACH) | K(STOP) |
+	    K(DROP) | K(GAP) | K(ALARM),
+	[ROLE_WORKER] = K(FLOW_BEGIN) | K(FLOW_END) | K(REQUEST_BEGIN) |
+	    K(REQUEST_END) | K(DNS) | K(GAP) | K(ALARM),
+	[ROLE_DIALER] = K(DIAL) | K(GAP) | K(ALARM),
+	[ROLE_KEEPER] = K(RELEASE) | K(GAP) | K(ALARM),
+};
+
+static void
+say_written(struct peer *p, uint32_t id, bool written)
+{
+	uint8_t body = written;
+
+	if (id != 0)
+		scribe_say(p, OP_WRITTEN, id, slice_of(&body, 1));
+}
+
+void
+scribe_update_status(struct scribe *s)
+{
+	bool takes =
+	    s->journal != NULL && journal_takes(s->journal) && !s->stopped;
+
+	if (takes == s->took)
+		return;
+	s->took = takes;
+	for (int r = 0; r < ROLE_COUNT; r++)
+		scribe_say_status(&s->peers[r]);
+}
+
+static void
+answer_all(struct scribe *s, bool written)
+{
+	for (size_t i = 0; i < s->n_waiting; i++)
+		say_written(s->waiting[i].peer, s->waiting[i].id, written);
+	s->n_waiting = 0;
+}
+
+static void
+flush(struct scribe *s)
+{
+	bool written = s->journal != NULL && journal_flush(s->journal) &&
+	    journal_takes(s->journal);
+
+	answer_all(s, written);
+	scribe_update_status(s);
+}
+
+static void
+wait_for_flush(struct peer *p, uint32_t id)
+{
+	struct scribe *s = p->scribe;
+
+	if (id != 0) {
+		s->waiting[s->n_waiting].peer = p;
+		s->waiting[s->n_waiting++].id = id;
+	}
+	if (s->n_waiting == SCRIBE_WAITING_MAX ||
+	    journal_waits(s->journal) > LINE_SIZE_MAX)
+		flush(s);
+	else
+		event_active(s->flush, EV_TIMEOUT, 1);
+}
+
+static void
+say_tally(struct scribe *s)
+{
+	struct journal_sum sum = journal_sum(s->journal);
+	uint8_t body[128];
+	struct wr w = wr_of(body, sizeof(body));
+
+	wr_u64(&w, sum.n_denied);
+	wr_u64(&w, sum.n_alarms);
+	wr_slice8(&w, slice_of_str(sum.hash));
+	scribe_say(&s->peers[ROLE_MONITOR], OP_TALLY, 0, wr_slice(&w));
+}
+
+/* The last records; `stop` NULL: there is none. */
+static void
+end_log(struct scribe *s, const struct event *stop)
+{
+	bool good;
+
+	journal_end_flows(s->journal, NULL, "the run ended without it");
+	good = stop == NULL || journal_put(s->journal, stop, NULL);
+	good = journal_checkpoint(s->journal) && good;
+	journal_sync(s->journal);
+	answer_all(s, good);
+	say_tally(s);
+	say_written(&s->peers[ROLE_MONITOR], s->stop_id, good);
+	s->stopped = true;
+	scribe_update_status(s);
+}
+
+static void
+begin_stop(struct scribe *s, uint32_t id)
+{
+	s->stopping = true;
+	s->stop_id = id;
+	s->stop_ms = clock_ms() + SCRIBE_STOP_MS;
+	event_active(s->flush, EV_TIMEOUT, 1);
+}
+
+static void
+finish_stop(struct scribe *s)
+{
+	struct event stop;
+	bool may_wait = journal_has_flows(s->journal) &&
+	    s->peers[ROLE_WORKER].channel != NULL;
+
+	if (!s->stopping || s->stopped || (may_wait && clock_ms() < s->stop_ms))
+		return;
+	event_init(&stop, EVENT_STOP);
+	end_log(s, &stop);
+}
+
+void
+scribe_end(struct scribe *s)
+{
+	if (s->journal != NULL && journal_is_started(s->journal) && !s->stopped)
+		end_log(s, NULL);
+}
+
+/* What is wrong with a record of this role, or NULL. */
+static const char *
+refuse(const struct peer *p, struct slice body, struct event *e)
+{
+	enum event_field field;
+
+	if (!event_decode(body, e))
+		return "not a record";
+	if ((kinds[p->role] & 1U << e->kind) == 0)
+		return "a kind that it may not send";
+	return event_check(e, &field);
+}
+
+static void
+take_record(struct peer *p, struct event *e, uint32_t id)
+{
+	struct scribe *s = p->scribe;
+
+	/* Who says it is not the sender's to choose; the monitor alone speaks
+	 * of others. */
+	if ((e->kind == EVENT_ALARM || e->kind == EVENT_GAP) &&
+	    p->role != ROLE_MONITOR)
+		event_str(e, FIELD_ROLE, role_name(p->role));
+	if (journal_put(s->journal, e, p))
+		wait_for_flush(p, id);
+	else
+		say_written(p, id, false);
+}
+
+/* A record before the log is started: kept, in its order. */
+static void
+keep_early(struct peer *p, struct slice body, uint32_t id)
+{
+	struct scribe *s = p->scribe;
+	struct early *e = NULL;
+
+	if (s->n_early < SCRIBE_EARLY_MAX && !s->hopeless)
+		e = calloc(1, sizeof(*e) + body.n);
+	if (e == NULL) {
+		say_written(p, id, false);
+		return;
+	}
+	e->peer = p;
+	e->id = id;
+	e->n = body.n;
+	if (body.n != 0)
+		memcpy(e->bytes, body.p, body.n);
+	STAILQ_INSERT_TAIL(&s->early, e, entry);
+	s->n_early++;
+}
+
+void
+scribe_take_event(struct peer *p, struct slice body, uint32_t id)
+{
+	struct scribe *s = p->scribe;
+	const char *wrong = NULL;
+	struct event e;
+
+	if (s->journal == NULL || !journal_is_started(s->journal)) {
+		keep_early(p, body, id);
+		return;
+	}
+	if (body.n == 0) {
+		wait_for_flush(p, id);
+		return;
+	}
+	wrong = s->stopped ? "the log is closed" : refuse(p, body, &e);
+	if (wrong != NULL) {
+		if (p->n_refused++ == 0)
+			log_warn("record of the %s not taken: %s",
+			    role_name(p->role), wrong);
+		say_written(p, id, false);
+	} else if (e.kind == EVENT_STOP) {
+		begin_stop(s, id);
+	} else {
+		take_record(p, &e, id);
+	}
+}
+
+void
+scribe_take_early(struct scribe *s)
+{
+	s->hopeless = false;
+	while (!STAILQ_EMPTY(&s->early)) {
+		struct early *e = STAILQ_FIRST(&s->early);
+		STAILQ_REMOVE_HEAD(&s->early, entry);
+		s->n_early--;
+		scribe_take_event(e->peer, slice_of(e->bytes, e->n), e->id);
+		free(e);
+	}
+}
+
+void
+scribe_refuse_early(struct scribe *s)
+{
+	s->hopeless = true;
+	while (!STAILQ_EMPTY(&s->early)) {
+		struct early *e = STAILQ_FIRST(&s->early);
+		STAILQ_REMOVE_HEAD(&s->early, entry);
+		s->n_early--;
+		say_written(e->peer, e->id, false);
+		free(e);
+	}
+}
+
+static void
+forget_early(struct peer *p)
+{
+	struct scribe *s = p->scribe;
+	struct early *e, *next;
+
+	for (e = STAILQ_FIRST(&s->early); e != NULL; e = next) {
+		next = STAILQ_NEXT(e, entry);
+		/* The record stays; the id is of a channel that is gone. */
+		if (e->peer == p)
+			e->id = 0;
+	}
+}
+
+void
+scribe_forget_peer(struct peer *p)
+{
+	struct scribe *s = p->scribe;
+	size_t n = 0;
+
+	forget_early(p);
+	for (size_t i = 0; i < s->n_waiting; i++)
+		if (s->waiting[i].peer != p)
+			s->waiting[n++] = s->waiting[i];
+	s->n_waiting = n;
+	if (p->role == ROLE_WORKER && s->journal != NULL) {
+		journal_end_flows(s->journal, p, "its worker ended without it");
+		event_active(s->flush, EV_TIMEOUT, 1);
+	}
+}
+
+void
+scribe_flush(struct scribe *s)
+{
+	if (s->journal == NULL)
+		return;
+	flush(s);
+	finish_stop(s);
+}
+
+/* What no role should have sent: an alarm a role and second. */
+static void
+put_refused(struct peer *p)
+{
+	struct scribe *s = p->scribe;
+	struct event e;
+
+	if (p->n_refused == 0 || !journal_takes(s->journal))
+		return;
+	event_init(&e, EVENT_ALARM);
+	event_str(&e, FIELD_ROLE, role_name(p->role));
+	event_number(&e, FIELD_COUNTED, p->n_refused);
+	event_str(&e, FIELD_DETAIL, "it sent what is no record of its own");
+	if (journal_put(s->journal, &e, NULL))
+		p->n_refused = 0;
+}
+
+void
+scribe_tick(struct scribe *s)
+{
+	if (s->journal == NULL || s->stopped || !journal_is_started(s->journal))
+		return;
+	for (int r = 0; r < ROLE_COUNT; r++)
+		put_refused(&s->peers[r]);
+	flush(s);
+	bool good = journal_takes(s->journal) ? journal_checkpoint(s->journal) :
+						journal_retry(s->journal);
+	if (!good)
+		log_debug("the log takes nothing");
+	scribe_update_status(s);
+	finish_stop(s);
+}

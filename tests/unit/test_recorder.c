@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sys/socket.h>
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "priv/ops.h"
+#include "priv/spawn.h"
+#include "record/recorder.h"
+
+/* A recorder, and the other end of its channel: the test is the scribe. */
+struct bed {
+	struct loop *loop;
+	struct recorder *r;
+	struct channel *ours, *scribe;
+	struct {
+		enum event_kind kind;
+		uint32_t id;
+		bool repeated, empty;
+		uint64_t count;
+	} got[4096];
+	size_t n_got;
+	bool answers; /* confirm at once what wants it */
+	int yes, no;  /* callbacks */
+	int ready, unready;
+};
+
+static void
+confirm(struct bed *b, uint32_t id, bool written)
+{
+	uint8_t body = written;
+	struct msg m = { .op = OP_WRITTEN, .id = id };
+	enum err err = ERR_NONE;
+
+	m.body = slice_of(&body, 1);
+	assert_int_equal(channel_send(b->scribe, &m, &err), 0);
+}
+
+static void
+on_scribe(struct channel *c UNUSED, struct msg *m, void *arg)
+{
+	struct bed *b = arg;
+	struct event e;
+
+	if (m == NULL)
+		return;
+	assert_int_equal(m->op, OP_EVENT);
+	assert_true(b->n_got < COUNT_OF(b->got));
+	b->got[b->n_got].id = m->id;
+	b->got[b->n_got].empty = m->body.n == 0;
+	if (m->body.n != 0) {
+		assert_true(event_decode(m->body, &e));
+		b->got[b->n_got].kind = e.kind;
+		b->got[b->n_got].repeated = event_has(&e, FIELD_REPEATED);
+		b->got[b->n_got].count = event_number_of(&e, FIELD_COUNTED);
+	}
+	b->n_got++;
+	if (b->answers && m->id != 0)
+		confirm(b, m->id, true);
+}
+
+static void
+on_ours(struct channel *c UNUSED, struct msg *m, void *arg)
+{
+	struct bed *b = arg;
+
+	recorder_take_msg(b->r, m);
+}
+
+static void
+on_ready(bool ready, void *arg)
+{
+	struct bed *b = arg;
+
+	b->ready += ready ? 1 : 0;
+	b->unready += ready ? 0 : 1;
+}
+
+static void
+on_written(bool written, void *arg)
+{
+	struct bed *b = arg;
+
+	b->yes += written ? 1 : 0;
+	b->no += written ? 0 : 1;
+}
+
+static void
+run(struct bed *b)
+{
+	for (int i = 0; i < 100; i++)
+		event_base_loop(loop_base(b->loop), EVLOOP_NONBLOCK);
+}
+
+static void
+connect_scribe(struct bed *b, bool takes)
+{
+	uint8_t body = takes;
+	struct msg m = { .op = OP_STATUS };
+	enum err err = ERR_NONE;
+	int pair[2];
+
+	assert_int_equal(spawn_pair(pair, &err), 0);
+	b->ours = channel_new(b->loop, pair[0], on_ours, b, &err);
+	b->scribe = channel_new(b->loop, pair[1], on_scribe, b, &err);
+	assert_non_null(b->ours);
+	assert_non_null(b->scribe);
+	recorder_set_channel(b->r, b->ours);
+	m.body = slice_of(&body, 1);
+	assert_int_equal(channel_send(b->scribe, &m, &err), 0);
+	run(b);
+}
+
+/* The scribe dies. */
+static void
+lose_scribe(struct bed *b)
+{
+	channel_free(b->scribe);
+	b->scribe = NULL;
+	run(b);
+	channel_free(b->ours);
+	b->ours = NULL;
+	run(b);
+}
+
+static int
+set_up(void **state)
+{
+	struct bed *b = calloc(1, sizeof(*b));
+	enum err err = ERR_NONE;
+
+	b->loop = loop_new(&err);
+	b->r = recorder_new(b->loop, on_ready, b, &err);
+	assert_non_null(b->r);
+	*state = b;
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	struct bed *b = *state;
+
+	recorder_free(b->r);
+	channel_free(b->ours);
+	channel_free(b->scribe);
+	loop_free(b->loop);
+	free(b);
+	clock_set(0, 0);
+	return 0;
+}
+
+static int
+send_kind(struct bed *b, enum event_kind kind, recorder_on_written *cb)
+{
+	struct event e;
+
+	event_init(&e, kind);
+	return recorder_send(b->r, &e, cb, b);
+}
+
+static void
+nothing_is_ready_before_the_scribe_says_so(void **state)
+{
+	struct bed *b = *state;
+
+	assert_false(recorder_is_ready(b->r));
+	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), -1);
+	connect_scribe(b, false);
+	assert_true(recorder_has_scribe(b->r));
+	assert_false(recorder_is_ready(b->r));
+	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), -1);
+	lose_scribe(b);
+	connect_scribe(b, true);
+	assert_true(recorder_is_ready(b->r));
+	assert_int_equal(b->ready, 1);
+	lose_scribe(b);
+	assert_false(recorder_is_ready(b->r));
+	assert_int_equal(b->unready, 1);
+	assert_int_equal(b->yes + b->no, 0);
+}
+
+static void
+a_callback_comes_once_the_scribe_has_written(void **state)
+{
+	struct bed *b = *state;
+
+	connect_scribe(b, true);
+	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
+	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
+	assert_int_equal(b->yes + b->no, 0);
+	run(b);
+	assert_int_equal(b->n_got, 2);
+	assert_int_equal(b->yes + b->no, 0);
+	confirm(b, b->got[0].id, true);
+	confirm(b, b->got[1].id, false);
+	run(b);
+	assert_int_equal(b->yes, 1);
+	assert_int_equal(b->no, 1);
+}
+
+static void
+who_waits_is_told_when_the_scribe_dies(void **state)
+{
+	struct bed *b = *state;
+
+	connect_scribe(b, true);
+	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
+	run(b);
+	lose_scribe(b);
+	assert_int_equal(b->no, 1);
+	connect_scribe(b, true);
+	/* It did not happen, so it is not sent again. */
+	assert_int_equal(b->n_got, 1);
+}
+
+static void
+who_is_forgotten_is_not_called(void **state)
+{
+	struct bed *b = *state;
+
+	b->answers = true;
+	connect_scribe(b, true);
+	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
+	recorder_forget(b->r, b);
+	run(b);
+	assert_int_equal(b->yes + b->no, 0);
+}
+
+static void
+ends_are_asked_for_one_at_a_time(void **state)
+{
+	struct bed *b = *state;
+
+	connect_scribe(b, true);
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), 0);
+	run(b);
+	assert_int_equal(b->n_got, 50);
+	assert_true(b->got[0].id != 0);
+	for (int i = 1; i < 50; i++)
+		assert_int_equal(b->got[i].id, 0);
+	/* Its answer: the other 49 are asked for by an empty one. */
+	confirm(b, b->got[0].id, true);
+	run(b);
+	assert_int_equal(b->n_got, 51);
+	assert_true(b->got[50].empty);
+	confirm(b, b->got[50].id, true);
+	run(b);
+	assert_int_equal(b->n_got, 51);
+	lose_scribe(b);
+	connect_scribe(b, true);
+	assert_int_equal(b->n_got, 51);
+}
+
+static void
+ends_are_kept_for_the_next_scribe(void **state)
+{
+	struct bed *b = *state;
+
+	connect_scribe(b, true);
+	assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), 0);
+	assert_int_equal(send_kind(b, EVENT_REQUEST_END, NULL), 0);
+	run(b);
+	lose_scribe(b);
+	assert_int_equal(send_kind(b, EVENT_DNS, NULL), 0);
+	b->n_got = 0;
+	b->answers = true;
+	connect_scribe(b, true);
+	assert_int_equal(b->n_got, 4);
+	assert_int_equal(b->got[0].kind, EVENT_FLOW_END);
+	assert_true(b->got[0].repeated);
+	assert_int_equal(b->got[1].kind, EVENT_REQUEST_END);
+	assert_true(b->got[1].repeated);
+	assert_int_equal(b->got[2].kind, EVENT_DNS);
+	assert_false(b->got[2].repeated);
+	assert_true(b->got[3].empty);
+}
+
+static void
+a_channel_that_is_replaced_loses_nothing(void **state)
+{
+	struct bed *b = *state;
+	struct channel *old_ours, *old_scribe;
+
+	connect_scribe(b, true);
+	assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), 0);
+	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
+	old_ours = b->ours;
+	old_scribe = b->scribe;
+	b->answers = true;
+	connect_scribe(b, true);
+	assert_int_equal(b->no, 1);
+	channel_free(old_ours);
+	channel_free(old_scribe);
+	run(b);
+	assert_true(recorder_is_ready(b->r));
+	bool again = false;
+	for (size_t i = 0; i < b->n_got; i++)
+		again = again || b->got[i].repeated;
+	assert_true(again);
+}
+
+static void
+what_cannot_be_kept_is_counted_as_a_gap(void **state)
+{
+	struct bed *b = *state;
+
+	for (int i = 0; i < RECORDER_KEPT_MAX; i++)
+		assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), 0);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), -1);
+	b->answers = true;
+	connect_scribe(b, true);
+	/* There was no room for the gap record either before these left. */
+	run(b);
+	size_t gaps = 0;
+	for (size_t i = 0; i < b->n_got; i++)
+		if (!b->got[i].empty && b->got[i].kind == EVENT_GAP) {
+			gaps++;
+			assert_int_equal(b->got[i].count, 7);
+		}
+	assert_int_equal(gaps, 1);
+}
+
+static void
+a_scribe_that_is_behind_holds_back(void **state)
+{
+	struct bed *b = *state;
+
+	connect_scribe(b, true);
+	for (int i = 0; i < RECORDER_BEHIND_MAX; i++)
+		assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), 0);
+	assert_false(recorder_is_ready(b->r));
+	run(b);
+	b->answers = true;
+	confirm(b, b->got[0].id, true);
+	run(b);
+	assert_true(recorder_is_ready(b->r));
+	assert_int_equal(b->ready, 2);
+}
+
+static void
+denials_above_the_budget_leave_as_one_with_their_count(void **state)
+{
+	struct bed *b = *state;
+	struct event e;
+
+	clock_set(1000, 1);
+	b->answers = true;
+	connect_scribe(b, true);
+	event_init(&e, EVENT_DNS);
+	event_str(&e, FIELD_SANDBOX, "s");
+	event_str(&e, FIELD_VERDICT, "deny");
+	event_reason(&e, REASON_DNS_DENIED);
+	for (int i = 0; i < LIMIT_DENIALS_BURST + 100; i++) {
+		assert_int_equal(recorder_send(b->r, &e, NULL, NULL), 0);
+		if (i % 100 == 0)
+			run(b);
+	}
+	run(b);
+	size_t before = b->n_got;
+	recorder_flush(b->r);
+	run(b);
+	uint64_t count = 0;
+	for (size_t i = before; i < b->n_got; i++)
+		count += b->got[i].count;
+	assert_int_equal(count, 100);
+}
+
+int
+main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		T(nothing_is_ready_before_the_scribe_says_so),
+		T(a_callback_comes_once_the_scribe_has_written),
+		T(who_waits_is_told_when_the_scribe_dies),
+		T(who_is_forgotten_is_not_called),
+		T(ends_are_asked_for_one_at_a_time),
+		T(ends_are_kept_for_the_next_scribe),
+		T(a_channel_that_is_replaced_loses_nothing),
+		T(what_cannot_be_kept_is_counted_as_a_gap),
+		T(a_scribe_that_is_behind_holds_back),
+		T(denials_above_the_budget_leave_as_one_with_their_count),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
