@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Run scripts (*.play): scripted peers and clock against the real flow, http
+ * and policy.  One command a line; README.md in this folder lists them.  Prints
+ * TAP, one test a file.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/ascii.h"
+#include "load/load.h"
+#include "world.h"
+
+struct play {
+	const char *name;
+	struct slice rest; /* of the script */
+	size_t line;
+	struct world world;
+	bool is_up;
+	struct buf policy, config, image, owner_image; /* owned */
+	struct owner *owner;			       /* owned */
+	size_t n_connects;
+	bool failed;
+};
+
+static void
+fail(struct play *p, const char *what, struct slice got)
+{
+	printf("# %s:%zu: %s; there is:\n", p->name, p->line, what);
+	for (size_t i = 0, at = 0; i <= got.n; i++) {
+		if (i < got.n && got.p[i] != '\n')
+			continue;
+		printf("#   %.*s\n", (int)(i - at), (const char *)got.p + at);
+		at = i + 1;
+	}
+	p->failed = true;
+}
+
+/* --- words --------------------------------------------------------------- */
+
+static bool
+take_line(struct play *p, struct slice *line)
+{
+	if (p->rest.n == 0)
+		return false;
+	const uint8_t *end = memchr(p->rest.p, '\n', p->rest.n);
+	size_t n = end == NULL ? p->rest.n : (size_t)(end - p->rest.p);
+	*line = slice_first(p->rest, n);
+	p->rest = slice_from(p->rest, n + 1);
+	p->line++;
+	return true;
+}
+
+static void
+skip_blanks(struct slice *s)
+{
+	while (s->n != 0 && (s->p[0] == ' ' || s->p[0] == '\t'))
+		*s = slice_from(*s, 1);
+}
+
+static struct slice
+take_word(struct slice *s)
+{
+	size_t n = 0;
+
+	skip_blanks(s);
+	while (n < s->n && s->p[n] != ' ' && s->p[n] != '\t')
+		n++;
+	struct slice word = slice_first(*s, n);
+	*s = slice_from(*s, n);
+	return word;
+}
+
+/* The next word if it is this one. */
+static bool
+take(struct slice *s, const char *word)
+{
+	struct slice was = *s;
+
+	if (slice_eq_str(take_word(s), word))
+		return true;
+	*s = was;
+	return false;
+}
+
+static uint64_t
+take_number(struct slice *s)
+{
+	struct slice word = take_word(s);
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < word.n && ascii_is_digit(word.p[i]); i++)
+		v = v * 10 + (uint64_t)(word.p[i] - '0');
+	return v;
+}
+
+static uint8_t
+unescape(struct slice *s)
+{
+	uint8_t c = s->n == 0 ? 0 : s->p[0];
+
+	*s = slice_from(*s, 1);
+	if (c == 'r')
+		return '\r';
+	if (c == 'n')
+		return '\n';
+	if (c == 't')
+		return '\t';
+	if (c != 'x' || s->n < 2)
+		return c;
+	c = (uint8_t)(ascii_hex(s->p[0]) * 16 + ascii_hex(s->p[1]));
+	*s = slice_from(*s, 2);
+	return c;
+}
+
+/* "text" with \r \n \t \xHH; or NUMBER `bytes of` CHARACTER. */
+static void
+take_text(struct slice *s, struct buf *out)
+{
+	buf_init(out, 16 << 20);
+	skip_blanks(s);
+	if (s->n != 0 && s->p[0] != '"') {
+		uint64_t n = take_number(s);
+		(void)take_word(s);
+		(void)take_word(s);
+		struct slice c = take_word(s);
+		for (uint64_t i = 0; i < n; i++)
+			buf_put_byte(out, c.p[0]);
+		return;
+	}
+	*s = slice_from(*s, 1);
+	while (s->n != 0 && s->p[0] != '"') {
+		uint8_t c = s->p[0];
+		*s = slice_from(*s, 1);
+		buf_put_byte(out, c == '\\' ? unescape(s) : c);
+	}
+	*s = slice_from(*s, 1);
+}
+
+/* --- setting up ---------------------------------------------------------- */
+
+static void
+take_block(struct play *p, struct buf *out)
+{
+	struct slice line;
+
+	while (take_line(p, &line) && !slice_eq(line, SLICE("end"))) {
+		buf_put(out, line);
+		buf_put_byte(out, '\n');
+	}
+}
+
+static struct owner *
+load_config(struct play *p, struct load_report *report)
+{
+	const struct load_file file = { .name = SLICE("play-config.yaml"),
+		.dir = SLICE("/"),
+		.bytes = buf_slice(&p->config) };
+	const struct load_owner_in in = { .files = &file,
+		.n_files = 1,
+		.home = SLICE("/home/play") };
+	enum err err;
+
+	if (p->config.n == 0 || !load_owner(&in, &p->owner_image, report))
+		return NULL;
+	return owner_open(buf_slice(&p->owner_image), &err);
+}
+
+static void
+set_up(struct play *p)
+{
+	struct load_report report = { 0 };
+	struct buf text;
+	enum err err;
+
+	buf_init(&text, 1 << 20);
+	p->owner = load_config(p, &report);
+	const struct load_policy_in in = {
+		.file = { .name = SLICE("play.yaml"),
+		    .dir = SLICE("/"),
+		    .bytes = buf_slice(&p->policy) },
+		.trusted = true,
+		.owner = p->owner,
+		.key = { 1, 2, 3 },
+	};
+	struct program *program = NULL;
+	if (load_policy(&in, &p->image, &report))
+		program = program_open(buf_slice(&p->image), &err);
+	if (program == NULL)
+		load_report_text(&report, &text);
+	if (program == NULL)
+		fail(p, "the policy cannot be used", buf_slice(&text));
+	load_report_release(&report);
+	buf_release(&text);
+	if (program == NULL)
+		return;
+	world_init(&p->world, program);
+	p->is_up = true;
+}
+
+/* Where a client goes: a name's address, or an address. */
+static struct ip
+address_of(struct play *p, struct slice where)
+{
+	const struct program *program = p->world.sandbox->generation->program;
+	struct ip ip;
+
+	if (!ip_parse(where, &ip) && !program_address(program, where, &ip))
+		ip = program_refusal_address(program);
+	return ip;
+}
+
+/* connect https|http NAME [to WHERE] [port N] [sni NAME|none] [noalpn] */
+static void
+do_connect(struct play *p, struct slice s)
+{
+	bool tls = take(&s, "https");
+	bool alpn = true;
+
+	if (!tls)
+		(void)take(&s, "http");
+	struct slice name = take_word(&s);
+	struct slice to = name, sni = name;
+	uint16_t port = tls ? 443 : 80;
+	for (skip_blanks(&s); s.n != 0; skip_blanks(&s)) {
+		if (take(&s, "to"))
+			to = take_word(&s);
+		else if (take(&s, "port"))
+			port = (uint16_t)take_number(&s);
+		else if (take(&s, "sni"))
+			sni = take_word(&s);
+		else if (take(&s, "noalpn"))
+			alpn = false;
+		else
+			break;
+	}
+	if (slice_eq(sni, SLICE("none")))
+		sni.n = 0;
+	struct ip dst = address_of(p, to);
+	p->n_connects++;
+	world_connect(&p->world, &dst, port);
+	if (tls)
+		world_put_hello(&p->world.client.sends, sni, alpn);
+	world_turn(&p->world);
+}
+
+/* --- acting -------------------------------------------------------------- */
+
+static struct peer *
+take_peer(struct play *p, struct slice *s)
+{
+	if (take(s, "client"))
+		return &p->world.client;
+	if (!take(s, "upstream"))
+		return NULL;
+	size_t i = p->world.n_upstreams == 0 ? 0 : p->world.n_upstreams - 1;
+	struct slice was = *s;
+	if (take(s, "first"))
+		i = 0;
+	else if (take(s, "second"))
+		i = 1;
+	else
+		*s = was;
+	return &p->world.upstream[i];
+}
+
+static bool
+do_peer(struct play *p, struct peer *peer, struct slice s)
+{
+	struct buf text;
+
+	if (take(&s, "sends")) {
+		take_text(&s, &text);
+		buf_put(&peer->sends, buf_slice(&text));
+		buf_release(&text);
+	} else if (take(&s, "trickles")) {
+		take_text(&s, &text);
+		for (size_t i = 0; i < text.n; i++) {
+			buf_put_byte(&peer->sends, text.p[i]);
+			world_turn(&p->world);
+		}
+		buf_release(&text);
+	} else if (take(&s, "ends")) {
+		peer->ends = true;
+	} else if (take(&s, "breaks")) {
+		peer->breaks = true;
+	} else if (take(&s, "window")) {
+		peer->window = take_number(&s);
+	} else {
+		return false;
+	}
+	world_turn(&p->world);
+	return true;
+}
+
+static enum reason
+take_reason(struct play *p, struct slice *s)
+{
+	struct slice word = take_word(s);
+	enum reason r = reason_find(word);
+
+	if (r == REASON_COUNT) {
+		fail(p, "no such reason", word);
+		return REASON_INTERNAL;
+	}
+	return r;
+}
+
+static bool
+contains(struct slice in, struct slice what)
+{
+	return what.n == 0 || memmem(in.p, in.n, what.p, what.n) != NULL;
+}
+
+static void
+expect_peer(struct play *p, const struct peer *peer, struct slice s)
+{
+	struct slice got = buf_slice(&peer->got);
+	struct buf text;
+
+	if (take(&s, "nothing")) {
+		if (got.n != 0)
+			fail(p, "something was written", got);
+		return;
+	}
+	if (take(&s, "closed")) {
+		if (!peer->closed || !peer->saw_end)
+			fail(p, "not closed in due form", got);
+		return;
+	}
+	if (take(&s, "reset")) {
+		if (!peer->closed || peer->saw_end)
+			fail(p, "not reset", got);
+		return;
+	}
+	if (take(&s, "open")) {
+		if (peer->closed || peer->saw_end)
+			fail(p, "not open", got);
+		return;
+	}
+	bool exactly = take(&s, "exactly");
+	bool not = take(&s, "not");
+	take_text(&s, &text);
+	bool is = exactly ? slice_eq(got, buf_slice(&text)) :
+			    contains(got, buf_slice(&text));
+	if (is == not )
+		fail(p, not ? "this must not be there" : "not what was wanted",
+		    got);
+	buf_release(&text);
+}
+
+static void
+do_expect(struct play *p, struct slice s)
+{
+	struct world *w = &p->world;
+	struct peer *peer = take_peer(p, &s);
+	char text[64];
+
+	if (peer != NULL) {
+		expect_peer(p, peer, s);
+	} else if (take(&s, "dials")) {
+		uint64_t n = take_number(&s);
+		snprintf(text, sizeof(text), "%zu dials", w->n_upstreams);
+		if (w->n_upstreams != n)
+			fail(p, "another number", slice_of_str(text));
+	} else if (take(&s, "record")) {
+		skip_blanks(&s);
+		if (!contains(buf_slice(&w->records), s))
+			fail(p, "no such record", buf_slice(&w->records));
+	} else if (take(&s, "no")) {
+		(void)take(&s, "record");
+		skip_blanks(&s);
+		if (contains(buf_slice(&w->records), s))
+			fail(p, "such a record", buf_slice(&w->records));
+	} else if (take(&s, "backlog")) {
+		/* What waits on our side stays below the ceilings. */
+		size_t n = w->client.stream == NULL ?
+		    0 :
+		    w->client.stream->out.n + w->client.stream->in.n;
+		if (n > STREAM_IN_MAX + STREAM_OUT_MAX)
+			fail(p, "more is queued", (struct slice){ 0 });
+	} else {
+		fail(p, "what is expected?", s);
+	}
+}
+
+static void
+do_line(struct play *p, struct slice s)
+{
+	struct world *w = &p->world;
+	struct slice whole = s;
+
+	if (take(&s, "policy")) {
+		take_block(p, &p->policy);
+		set_up(p);
+		return;
+	}
+	if (take(&s, "config")) {
+		take_block(p, &p->config);
+		return;
+	}
+	if (!p->is_up)
+		return;
+	struct peer *peer = take_peer(p, &s);
+	if (peer != NULL && do_peer(p, peer, s))
+		return;
+	if (take(&s, "connect"))
+		do_connect(p, s);
+	else if (take(&s, "expect"))
+		do_expect(p, s);
+	else if (take(&s, "clock"))
+		world_pass(w, take_number(&s));
+	else if (take(&s, "dials"))
+		w->dials = take_reason(p, &s);
+	else if (take(&s, "releases"))
+		w->releases = take_reason(p, &s);
+	else if (take(&s, "admits"))
+		w->admits = take_reason(p, &s);
+	else if (take(&s, "scribe"))
+		w->scribe_fails = take(&s, "fails");
+	else if (take(&s, "hold"))
+		w->dial_waits = w->scribe_waits = true;
+	else if (take(&s, "go")) {
+		w->dial_waits = w->scribe_waits = false;
+		world_turn(w);
+	} else
+		fail(p, "no such command", whole);
+}
+
+static bool
+play(const char *name, struct slice script)
+{
+	struct play p = { .name = name, .rest = script };
+	struct slice line;
+	char text[128];
+
+	buf_init(&p.policy, 1 << 20);
+	buf_init(&p.config, 1 << 20);
+	buf_init(&p.image, 16 << 20);
+	buf_init(&p.owner_image, 16 << 20);
+	while (take_line(&p, &line)) {
+		skip_blanks(&line);
+		if (line.n != 0 && line.p[0] != '#')
+			do_line(&p, line);
+	}
+	if (p.is_up) {
+		struct world *w = &p.world;
+		sandbox_close(w->sandbox);
+		world_turn(w);
+		snprintf(text, sizeof(text),
+		    "%zu connections, %zu ended, %zu undecided", p.n_connects,
+		    w->n_ended, w->n_wrong);
+		if (w->n_wrong != 0 ||
+		    (!w->scribe_fails && w->n_ended != p.n_connects))
+			fail(&p, "the records do not add up",
+			    slice_of_str(text));
+		world_release(w);
+	}
+	owner_free(p.owner);
+	buf_release(&p.policy);
+	buf_release(&p.config);
+	buf_release(&p.image);
+	buf_release(&p.owner_image);
+	return !p.failed;
+}
+
+static bool
+read_file(const char *name, struct buf *out)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return false;
+	while (n > 0) {
+		uint8_t *room = buf_room(out, 65536);
+		n = room == NULL ? -1 : read(fd, room, 65536);
+		if (n > 0)
+			buf_added(out, (size_t)n);
+	}
+	close(fd);
+	return n == 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	int n_failed = 0;
+
+	printf("1..%d\n", argc - 1);
+	for (int i = 1; i < argc; i++) {
+		struct buf script;
+		buf_init(&script, 4 << 20);
+		bool ok = read_file(argv[i], &script) &&
+		    play(argv[i], buf_slice(&script));
+		const char *slash = strrchr(argv[i], '/');
+		printf("%sok %d - %s\n", ok ? "" : "not ", i,
+		    slash == NULL ? argv[i] : slash + 1);
+		n_failed += !ok;
+		buf_release(&script);
+	}
+	return n_failed == 0 ? 0 : 1;
+}

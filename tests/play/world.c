@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
+#include <event2/event.h>
+
+#include "audit/event.h"
+#include "audit/facts_event.h"
+#include "base/clock.h"
+#include "base/wr.h"
+#include "http/pool.h"
+#include "world.h"
+
+#define START_MS 1000000
+#define START_US 1700000000000000
+
+/* --- streams over peers -------------------------------------------------- */
+
+struct scripted {
+	struct stream base; /* first */
+	struct peer *peer;  /* NULL: given to another stream */
+};
+
+static enum stream_io
+scripted_read(struct stream *s, uint8_t *p, size_t max, size_t *n)
+{
+	struct peer *peer = ((struct scripted *)s)->peer;
+
+	if (peer == NULL)
+		return STREAM_IO_READ;
+	if (peer->sends.n != 0) {
+		*n = peer->sends.n < max ? peer->sends.n : max;
+		memcpy(p, peer->sends.p, *n);
+		buf_drop(&peer->sends, *n);
+		return STREAM_IO_OK;
+	}
+	if (peer->breaks) {
+		stream_fail(s, REASON_INTERNAL, "connection reset");
+		return STREAM_IO_BROKEN;
+	}
+	return peer->ends ? STREAM_IO_EOF : STREAM_IO_READ;
+}
+
+static enum stream_io
+scripted_write(struct stream *s, const uint8_t *p, size_t n, size_t *done)
+{
+	struct peer *peer = ((struct scripted *)s)->peer;
+
+	if (peer == NULL || peer->breaks) {
+		stream_fail(s, REASON_INTERNAL, "connection reset");
+		return STREAM_IO_BROKEN;
+	}
+	if (peer->got.n >= peer->window)
+		return STREAM_IO_WRITE;
+	if (n > peer->window - peer->got.n)
+		n = peer->window - peer->got.n;
+	buf_put(&peer->got, slice_of(p, n));
+	*done = n;
+	return STREAM_IO_OK;
+}
+
+static enum stream_io
+scripted_shut(struct stream *s)
+{
+	struct peer *peer = ((struct scripted *)s)->peer;
+
+	if (peer != NULL)
+		peer->saw_end = true;
+	return STREAM_IO_OK;
+}
+
+static void
+scripted_free(struct stream *s)
+{
+	struct peer *peer = ((struct scripted *)s)->peer;
+
+	if (peer != NULL) {
+		peer->closed = true;
+		peer->stream = NULL;
+	}
+	free(s);
+}
+
+static const struct stream_ops scripted_ops = {
+	.read = scripted_read,
+	.write = scripted_write,
+	.shut = scripted_shut,
+	.free = scripted_free,
+};
+
+static struct stream *
+scripted_new(struct peer *peer)
+{
+	struct scripted *s = calloc(1, sizeof(*s));
+	enum err err;
+
+	assert(s != NULL);
+	s->peer = peer;
+	int failed =
+	    stream_init(&s->base, &scripted_ops, peer->world->loop, -1, &err);
+	assert(failed == 0);
+	peer->stream = &s->base;
+	stream_wake(&s->base);
+	return &s->base;
+}
+
+static void
+peer_init(struct peer *p, struct world *w)
+{
+	*p = (struct peer){ .world = w, .window = SIZE_MAX };
+	buf_init(&p->sends, 16 << 20);
+	buf_init(&p->got, 16 << 20);
+}
+
+/* --- the other roles ----------------------------------------------------- */
+
+enum asked_kind {
+	ASKED_WRITTEN,
+	ASKED_DIAL,
+	ASKED_RELEASE,
+	ASKED_SHAKE,
+};
+
+struct asked {
+	struct asked *next;
+	enum asked_kind kind;
+	bool tls;
+	struct stream *client;
+	asks_on_written *on_written;
+	asks_on_dialled *on_dialled;
+	asks_on_released *on_released;
+	asks_on_shaken *on_shaken;
+	void *arg;
+};
+
+static struct asked *
+asked_new(struct world *w, enum asked_kind kind, void *arg)
+{
+	struct asked *q = calloc(1, sizeof(*q));
+	struct asked **end = &w->asked;
+
+	assert(q != NULL);
+	q->kind = kind;
+	q->arg = arg;
+	while (*end != NULL)
+		end = &(*end)->next;
+	*end = q;
+	return q;
+}
+
+static void
+asked_unlink(struct world *w, struct asked *q)
+{
+	struct asked **at = &w->asked;
+
+	while (*at != q)
+		at = &(*at)->next;
+	*at = q->next;
+}
+
+static enum reason
+may_admit(void *arg)
+{
+	return ((struct world *)arg)->admits;
+}
+
+/* P: decide(record.facts) = record.verdict, for every record. */
+static void
+decide_again(struct world *w, const struct event *e)
+{
+	struct facts f;
+	bool allow = slice_eq(event_text_of(e, FIELD_VERDICT), SLICE("allow"));
+	struct slice reason = event_text_of(e, FIELD_REASON);
+
+	if (!event_has(e, FIELD_FACTS_KIND))
+		return;
+	if (!facts_from_event(e, &f)) {
+		w->n_wrong++;
+		return;
+	}
+	struct verdict v = policy_decide(w->sandbox->generation->program, &f);
+	if (v.allow != allow || !slice_eq_str(reason, reason_name(v.reason)))
+		w->n_wrong++;
+}
+
+static bool
+record(void *arg, const struct event *e, asks_on_written *on_written,
+    void *cb_arg)
+{
+	struct world *w = arg;
+	static uint8_t bytes[EVENT_SIZE_MAX];
+	enum event_field missing;
+	struct event back;
+
+	if (w->scribe_fails)
+		return on_written == NULL;
+	if (event_check(e, &missing) != NULL ||
+	    !event_decode(slice_of(bytes,
+			      event_encode(e, bytes, sizeof(bytes))),
+		&back)) {
+		w->n_wrong++;
+		return false;
+	}
+	decide_again(w, &back);
+	w->n_records++;
+	w->n_begun += e->kind == EVENT_FLOW_BEGIN;
+	w->n_ended += e->kind == EVENT_FLOW_END;
+	buf_putf(&w->records, "%s %.*s %.*s %u\n", event_name(e->kind),
+	    SLICE_ARG(event_text_of(&back, FIELD_VERDICT)),
+	    SLICE_ARG(event_text_of(&back, FIELD_REASON)),
+	    (unsigned)event_number_of(&back, FIELD_STATUS));
+	if (on_written != NULL)
+		asked_new(w, ASKED_WRITTEN, cb_arg)->on_written = on_written;
+	return true;
+}
+
+static struct asked *
+dial(void *arg, struct sandbox *sb, const struct dial_ask *ask,
+    asks_on_dialled *on, void *cb_arg)
+{
+	struct asked *q = asked_new(arg, ASKED_DIAL, cb_arg);
+
+	(void)sb;
+	q->on_dialled = on;
+	q->tls = ask->tls;
+	return q;
+}
+
+static struct asked *
+release(void *arg, struct sandbox *sb, const struct release_ask *ask,
+    asks_on_released *on, void *cb_arg)
+{
+	struct asked *q = asked_new(arg, ASKED_RELEASE, cb_arg);
+
+	(void)sb;
+	(void)ask;
+	q->on_released = on;
+	return q;
+}
+
+static struct asked *
+shake(void *arg, struct sandbox *sb, const struct shake_ask *ask,
+    asks_on_shaken *on, void *cb_arg)
+{
+	struct asked *q = asked_new(arg, ASKED_SHAKE, cb_arg);
+
+	(void)sb;
+	q->client = ask->client;
+	q->on_shaken = on;
+	return q;
+}
+
+static void
+cancel(void *arg, struct asked *q)
+{
+	if (q == NULL)
+		return;
+	asked_unlink(arg, q);
+	free(q);
+}
+
+static bool
+is_verified(void *arg, const struct stream *s, const struct host *host)
+{
+	(void)arg;
+	(void)host;
+	return ((const struct scripted *)s)->peer->is_tls;
+}
+
+static const struct asks asks = {
+	.may_admit = may_admit,
+	.record = record,
+	.dial = dial,
+	.release = release,
+	.shake = shake,
+	.cancel = cancel,
+	.is_verified = is_verified,
+};
+
+static void
+answer_dial(struct world *w, const struct asked *q)
+{
+	struct dial_answer a = { .reason = w->dials,
+		.detail = SLICE("scripted"),
+		.address = SLICE("192.0.2.1"),
+		.cookie = 7 };
+
+	if (a.reason == REASON_ALLOW && w->n_upstreams < WORLD_UPSTREAMS_MAX) {
+		struct peer *p = &w->upstream[w->n_upstreams++];
+		p->is_tls = q->tls;
+		a.stream = scripted_new(p);
+	} else if (a.reason == REASON_ALLOW) {
+		a.reason = REASON_LIMIT_CONNS;
+	}
+	q->on_dialled(&a, q->arg);
+}
+
+/* The client's side becomes TLS: what it sends from now on is in the clear. */
+static void
+answer_shake(struct world *w, const struct asked *q)
+{
+	((struct scripted *)q->client)->peer = NULL;
+	stream_close(q->client);
+	w->client.is_tls = true;
+	q->on_shaken(scripted_new(&w->client), REASON_ALLOW, q->arg);
+}
+
+static bool
+waits(const struct world *w, const struct asked *q)
+{
+	return (q->kind == ASKED_WRITTEN && w->scribe_waits) ||
+	    (q->kind == ASKED_DIAL && w->dial_waits);
+}
+
+/* Answer the oldest question that is not held; false: there is none. */
+static bool
+answer_one(struct world *w)
+{
+	struct asked *q = w->asked;
+
+	while (q != NULL && waits(w, q))
+		q = q->next;
+	if (q == NULL)
+		return false;
+	asked_unlink(w, q);
+	switch (q->kind) {
+	case ASKED_WRITTEN:
+		q->on_written(!w->scribe_fails, q->arg);
+		break;
+	case ASKED_DIAL:
+		answer_dial(w, q);
+		break;
+	case ASKED_RELEASE:
+		q->on_released(w->releases,
+		    w->releases == REASON_ALLOW ? w->secret :
+						  (struct slice){ 0 },
+		    q->arg);
+		break;
+	case ASKED_SHAKE:
+		answer_shake(w, q);
+		break;
+	}
+	free(q);
+	return true;
+}
+
+/* --- the world ----------------------------------------------------------- */
+
+void
+world_init(struct world *w, struct program *program)
+{
+	enum err err;
+
+	*w = (struct world){ .now_ms = START_MS };
+	clock_set(START_MS, START_US);
+	w->admits = w->dials = w->releases = REASON_ALLOW;
+	w->secret = SLICE("Bearer canary-of-thirty-two-bytes-0123");
+	w->loop = loop_new(&err);
+	assert(w->loop != NULL);
+	buf_init(&w->records, 4 << 20);
+	peer_init(&w->client, w);
+	for (size_t i = 0; i < WORLD_UPSTREAMS_MAX; i++)
+		peer_init(&w->upstream[i], w);
+	w->sandbox = sandbox_new(w->loop, &asks, w, 1, &err);
+	assert(w->sandbox != NULL);
+	sandbox_set_name(w->sandbox, SLICE("play"));
+	bool set = program == NULL ||
+	    sandbox_set_program(w->sandbox, program, 1,
+		SLICE("sha256:0000000000000000000000000000000000000000000000"
+		      "000000000000000000"));
+	assert(set);
+}
+
+void
+world_release(struct world *w)
+{
+	sandbox_close(w->sandbox);
+	w->scribe_waits = w->dial_waits = false;
+	world_turn(w);
+	pool_free(w->sandbox->pool);
+	w->sandbox->pool = NULL;
+	world_turn(w);
+	assert(w->asked == NULL);
+	sandbox_free(w->sandbox);
+	loop_free(w->loop);
+	buf_release(&w->records);
+	buf_release(&w->client.sends);
+	buf_release(&w->client.got);
+	for (size_t i = 0; i < WORLD_UPSTREAMS_MAX; i++) {
+		buf_release(&w->upstream[i].sends);
+		buf_release(&w->upstream[i].got);
+	}
+	clock_set(0, 0);
+}
+
+void
+world_connect(struct world *w, const struct ip *dst, uint16_t port)
+{
+	buf_release(&w->client.sends);
+	buf_release(&w->client.got);
+	peer_init(&w->client, w);
+	flow_new(w->sandbox, scripted_new(&w->client), dst, port, REASON_ALLOW);
+	world_turn(w);
+}
+
+static void
+wake(struct peer *p)
+{
+	if (p->stream == NULL || p->stream->closed)
+		return;
+	/* A script has no descriptor that could say "writable". */
+	p->stream->wait_write = STREAM_IO_OK;
+	stream_wake(p->stream);
+}
+
+void
+world_turn(struct world *w)
+{
+	for (bool more = true; more;) {
+		wake(&w->client);
+		for (size_t i = 0; i < w->n_upstreams; i++)
+			wake(&w->upstream[i]);
+		for (int i = 0; i < 4; i++)
+			event_base_loop(loop_base(w->loop), EVLOOP_NONBLOCK);
+		more = answer_one(w);
+	}
+}
+
+void
+world_pass(struct world *w, uint64_t ms)
+{
+	w->now_ms += ms;
+	clock_set(w->now_ms, START_US + (w->now_ms - START_MS) * 1000);
+	timer_fire_due();
+	world_turn(w);
+}
+
+void
+world_put_hello(struct buf *out, struct slice name, bool alpn)
+{
+	uint8_t bytes[512];
+	struct wr w = wr_of(bytes, sizeof(bytes));
+	size_t sni = name.n == 0 ? 0 : 9 + name.n;
+	size_t extensions = sni + (alpn ? 15 : 0);
+	size_t body = 2 + 32 + 1 + 4 + 2 + 2 + extensions;
+
+	wr_bytes(&w, SLICE("\x16\x03\x01"));
+	wr_u16(&w, (uint16_t)(body + 4));
+	wr_u8(&w, 1);
+	wr_number(&w, body, 3);
+	wr_u16(&w, 0x0303);
+	for (uint8_t i = 0; i < 32; i++)
+		wr_u8(&w, i);
+	wr_u8(&w, 0);			       /* no session */
+	wr_bytes(&w, SLICE("\0\x02\x13\x01")); /* one suite */
+	wr_bytes(&w, SLICE("\x01\0"));	       /* no compression */
+	wr_u16(&w, (uint16_t)extensions);
+	if (name.n != 0) {
+		wr_u16(&w, 0);
+		wr_u16(&w, (uint16_t)(name.n + 5));
+		wr_u16(&w, (uint16_t)(name.n + 3));
+		wr_u8(&w, 0);
+		wr_slice16(&w, name);
+	}
+	if (alpn) {
+		wr_u16(&w, 16);
+		wr_u16(&w, 11);
+		wr_u16(&w, 9);
+		wr_slice8(&w, SLICE("http/1.1"));
+	}
+	buf_put(out, wr_slice(&w));
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A world without sockets: scripted peers, roles and clock around the real
+ * flow, http, policy.  Every record is decided again from its facts.
+ */
+#ifndef PLAY_WORLD_H
+#define PLAY_WORLD_H
+
+#include "base/buf.h"
+#include "flow/flow.h"
+
+/* One peer: what it will send, what it got. */
+struct peer {
+	struct world *world;
+	struct buf sends;      /* bytes that we have not read yet */
+	struct buf got;	       /* bytes that we wrote */
+	size_t window;	       /* bytes that it takes before it stops */
+	bool ends, breaks;     /* behind `sends`: end of file, reset */
+	bool saw_end;	       /* we announced our end */
+	bool closed;	       /* our stream was freed */
+	bool is_tls;	       /* the handshake happened */
+	struct stream *stream; /* NULL once closed */
+};
+
+#define WORLD_UPSTREAMS_MAX 64
+#define WORLD_RECORDS_MAX 512
+
+struct world {
+	struct loop *loop;
+	struct sandbox *sandbox;
+	struct peer client;
+	struct peer upstream[WORLD_UPSTREAMS_MAX];
+	size_t n_upstreams; /* dials made */
+	struct buf records; /* one line each: "event verdict reason status" */
+	size_t n_records, n_begun, n_ended;
+	size_t n_wrong;	     /* records that could not be decided again */
+	struct asked *asked; /* what waits, a list */
+	enum reason admits;  /* may_admit() */
+	enum reason dials;   /* what a dial comes to */
+	enum reason releases;
+	bool scribe_fails; /* nothing can be recorded */
+	bool scribe_waits; /* confirmations do not come */
+	bool dial_waits;   /* dials are not answered */
+	uint64_t now_ms;
+	struct slice secret; /* what the keeper releases */
+};
+
+/* `program` becomes the sandbox's. */
+void world_init(struct world *w, struct program *program);
+void world_release(struct world *w);
+
+/* A new client that connects to `dst`:`port`. */
+void world_connect(struct world *w, const struct ip *dst, uint16_t port);
+
+/* A ClientHello for `name` (empty: without SNI); alpn: offers http/1.1. */
+void world_put_hello(struct buf *out, struct slice name, bool alpn);
+
+/* Let everything happen that can. */
+void world_turn(struct world *w);
+
+/* Time passes: timers that are due fire, then everything happens. */
+void world_pass(struct world *w, uint64_t ms);
+
+#endif
