@@ -36,8 +36,7 @@ static const struct {
 
 #define F(id) (1ULL << FIELD_##id)
 #define DECIDED (F(VERDICT) | F(REASON))
-#define EXCHANGED \
-	(F(SANDBOX) | F(FLOW) | F(EXCHANGE) | F(PROGRAM) | F(FACTS_KIND))
+#define EXCHANGED (F(SANDBOX) | F(FLOW) | F(EXCHANGE) | F(FACTS_KIND))
 
 /* What an event of a kind must have. */
 static const uint64_t needs[EVENT_COUNT] = {
@@ -206,7 +205,8 @@ check_decision(const struct event *e, enum event_field *field)
 	    slice_eq_str(verdict, "allow") != reason_is_allow(reason))
 		return "verdict and reason contradict each other";
 	*field = FIELD_PROGRAM;
-	if (event_has(e, FIELD_FACTS_KIND) && !event_has(e, FIELD_PROGRAM))
+	if (event_has(e, FIELD_FACTS_KIND) && !event_has(e, FIELD_PROGRAM) &&
+	    reason != REASON_POLICY_NONE)
 		return "facts without program";
 	return NULL;
 }

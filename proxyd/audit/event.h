@@ -165,7 +165,7 @@ uint64_t event_number_of(const struct event *e, enum event_field field);
 /*
  * What is wrong with it, or NULL: a field that its kind must have is missing
  * (`field` is that one), a reason or verdict is not of the list, or facts stand
- * there without program and verdict.
+ * there without verdict or (but for policy.none) without program.
  */
 const char *event_check(const struct event *e, enum event_field *field);
 

@@ -2,6 +2,7 @@
 #include "audit/facts_event.h"
 #include "base/wr.h"
 #include "policy/policy.h"
+#include "wire/query.h"
 
 static const char *const kind_names[] = {
 	[FACTS_NAME] = "name",
@@ -36,45 +37,37 @@ put_text(struct event *e, enum event_field field, struct slice value)
 		event_text(e, field, value);
 }
 
-/* Whether the value of a pair stays; `kept` says which keys a rule judges. */
-typedef bool keep_value(const struct program *p, const struct facts *f,
-    struct slice key, struct slice value);
-
-static bool
-keep_none(const struct program *p UNUSED, const struct facts *f UNUSED,
-    struct slice key UNUSED, struct slice value UNUSED)
-{
-	return false;
-}
-
-static bool
-keep_all(const struct program *p UNUSED, const struct facts *f UNUSED,
-    struct slice key UNUSED, struct slice value UNUSED)
-{
-	return true;
-}
-
-/* The query with those values that `keep` says, into `out`. */
+/*
+ * The query with those values that count, into `out`.  A value that no rule
+ * judges is left out; a raw `;` in it stays, since no condition fits a query
+ * that has one.
+ */
 static struct slice
-shorten(const struct program *p, const struct facts *f, keep_value *keep,
+shorten(const struct program *p, const struct facts *f,
     uint8_t out[LIMIT_TARGET_SIZE])
 {
 	struct wr w = wr_of(out, LIMIT_TARGET_SIZE);
 	struct slice rest = f->query;
+	struct query_pair pair;
+	bool more = false;
 
-	while (rest.n != 0) {
-		const uint8_t *end = memchr(rest.p, '&', rest.n);
-		size_t n = end == NULL ? rest.n : (size_t)(end - rest.p);
-		struct slice pair = slice_first(rest, n);
-		const uint8_t *equals = n == 0 ? NULL : memchr(pair.p, '=', n);
-		size_t k = equals == NULL ? n : (size_t)(equals - pair.p);
-		struct slice key = slice_first(pair, k);
-		bool whole =
-		    equals == NULL || keep(p, f, key, slice_from(pair, k + 1));
-		wr_bytes(&w, whole ? pair : key);
-		if (end != NULL)
+	while (query_take(&rest, &pair)) {
+		bool semicolon = pair.value.n != 0 &&
+		    memchr(pair.value.p, ';', pair.value.n) != NULL;
+		if (more)
 			wr_u8(&w, '&');
-		rest = slice_from(rest, n + (end != NULL ? 1 : 0));
+		more = true;
+		wr_bytes(&w, pair.key);
+		if (!pair.has_value)
+			continue;
+		if (policy_judges_value(p, f->host, pair.key)) {
+			wr_u8(&w, '=');
+			wr_bytes(&w, pair.value);
+		} else if (semicolon) {
+			wr_bytes(&w, SLICE("=;"));
+		} else if (pair.key.n == 0) {
+			wr_u8(&w, '='); /* else it would be no pair */
+		}
 	}
 	return wr_slice(&w);
 }
@@ -91,26 +84,21 @@ decides_as(const struct program *p, const struct facts *f, struct slice query,
 	    w.rule == v->rule;
 }
 
-/*
- * A value that no rule judges can still count: one with a semicolon, or behind
- * no key.  Hence the question whether the verdict is the same.
- */
 static void
 put_query(const struct program *p, const struct facts *f,
     const struct verdict *v, struct facts_text *text, struct event *e)
 {
-	static keep_value *const ways[] = { keep_none, keep_all };
+	struct slice query;
 
 	put_bool(e, FIELD_HAS_QUERY, f->has_query);
+	/* Where a fault decides alone, the query counts for nothing. */
 	if (p == NULL || !f->has_query || f->fault != REASON_ALLOW ||
 	    f->query.n > LIMIT_TARGET_SIZE)
 		return;
-	for (size_t i = 0; i < COUNT_OF(ways); i++) {
-		struct slice query = shorten(p, f, ways[i], text->query);
-		event_text(e, FIELD_QUERY, query);
-		if (decides_as(p, f, query, v))
-			return;
-	}
+	query = shorten(p, f, text->query);
+	/* A record that cannot be decided again is worse than a long one. */
+	event_text(e, FIELD_QUERY,
+	    decides_as(p, f, query, v) ? query : f->query);
 }
 
 static void

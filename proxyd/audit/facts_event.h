@@ -5,8 +5,7 @@
  * the facts read back is what the record says.
  *
  * Of a query only the values of those keys are kept that a rule for this host
- * judges; other keys stand there without.  The keys of THE table of foreign
- * credentials never reach the facts with a value that counts.
+ * judges; other keys stand there without.
  */
 #ifndef AUDIT_FACTS_EVENT_H
 #define AUDIT_FACTS_EVENT_H

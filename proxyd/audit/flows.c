@@ -109,20 +109,35 @@ fail:
 	return false;
 }
 
+/* The entry of the flow that a record is of, or NULL. */
+static struct flow *
+find(const struct flows *f, const struct event *e)
+{
+	struct flow *key = flow_new(e, NULL);
+	struct flow **found =
+	    key == NULL ? NULL : tfind(key, &f->root, compare);
+
+	free(key);
+	return found == NULL ? NULL : *found;
+}
+
+bool
+flows_has(const struct flows *f, const struct event *e)
+{
+	return find(f, e) != NULL;
+}
+
 bool
 flows_put(struct flows *f, const struct event *e, const void *owner)
 {
-	struct flow *key, **found;
+	struct flow *flow;
 
 	if (e->kind == EVENT_FLOW_BEGIN)
 		return begin(f, flow_new(e, owner));
 	if (e->kind != EVENT_FLOW_END)
 		return true;
-	key = flow_new(e, owner);
-	found = key == NULL ? NULL : tfind(key, &f->root, compare);
-	free(key);
-	if (found != NULL) {
-		struct flow *flow = *found;
+	flow = find(f, e);
+	if (flow != NULL) {
 		take_out(f, flow);
 		free(flow);
 	}

@@ -27,6 +27,9 @@ void flows_free(struct flows *f);
 MUST_USE bool flows_put(struct flows *f, const struct event *e,
     const void *owner);
 
+/* Is the flow that this record is of open? */
+bool flows_has(const struct flows *f, const struct event *e);
+
 bool flows_is_empty(const struct flows *f);
 
 /* What was nobody's is this one's from now on. */

@@ -23,22 +23,40 @@ struct journal {
 	struct buf pending;
 	struct sign_key *key; /* owned */
 	struct flows *flows;  /* owned */
+	struct flows *denied; /* owned: in which a request was denied */
 	struct journal_sum sum;
 };
+
+/* The end of a flow repeats what a request in it was told already. */
+static bool
+is_repeated(struct journal *j, const struct event *e)
+{
+	struct event mark = *e;
+	bool repeated = e->kind == EVENT_FLOW_END && flows_has(j->denied, e);
+
+	if (e->kind == EVENT_REQUEST_END)
+		mark.kind = EVENT_FLOW_BEGIN;
+	/* Without room for the mark a denial counts twice. */
+	if (!flows_put(j->denied, &mark, NULL))
+		log_debug("too many flows with denied requests");
+	return repeated;
+}
 
 /* A denial is counted where the sandbox meets it, not at each role. */
 static void
 count(struct journal *j, const struct event *e)
 {
+	bool denied = slice_eq_str(event_text_of(e, FIELD_VERDICT), "deny");
 	uint64_t n =
 	    event_has(e, FIELD_COUNTED) ? event_number_of(e, FIELD_COUNTED) : 1;
 
 	if (e->kind == EVENT_ALARM)
 		j->sum.n_alarms++;
-	if (e->kind == EVENT_DROP ||
-	    (slice_eq_str(event_text_of(e, FIELD_VERDICT), "deny") &&
-		e->kind != EVENT_DIAL && e->kind != EVENT_RELEASE))
+	if (e->kind == EVENT_DROP || (e->kind == EVENT_DNS && denied))
 		j->sum.n_denied += n;
+	if ((e->kind == EVENT_REQUEST_END && denied) ||
+	    e->kind == EVENT_FLOW_END)
+		j->sum.n_denied += is_repeated(j, e) || !denied ? 0 : n;
 }
 
 /* One record of the file as it was found. */
@@ -129,7 +147,8 @@ journal_new(int fd, bool again, const char **why, enum err *err)
 	j->again = again;
 	buf_init(&j->pending, PENDING_MAX);
 	if (chain_init(&j->chain, err) != 0 ||
-	    (j->flows = flows_new(err)) == NULL)
+	    (j->flows = flows_new(err)) == NULL ||
+	    (j->denied = flows_new(err)) == NULL)
 		goto fail;
 	*why = "no key for its checkpoints";
 	if ((j->key = sign_key_new(err)) == NULL)
@@ -157,6 +176,7 @@ journal_free(struct journal *j)
 	chain_release(&j->chain);
 	sign_key_free(j->key);
 	flows_free(j->flows);
+	flows_free(j->denied);
 	free(j);
 }
 

@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "policy/inside.h"
 #include "policy/policy.h"
+#include "policy/querycond.h"
 #include "policy/walk.h"
 
 struct ask {
@@ -463,4 +464,22 @@ policy_decide(const struct program *p, const struct facts *f)
 		a.v.nearest = VERDICT_NONE;
 	}
 	return a.v;
+}
+
+bool
+policy_judges_value(const struct program *p, struct slice host,
+    struct slice key)
+{
+	struct host_matches found;
+	struct walk w;
+
+	hostset_match(&p->image, host, &found);
+	walk_init(&w, &p->image, &found);
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
+		uint32_t rule =
+		    image_word(&p->image, TABLE_ROUTES, r, ROUTE_RULE);
+		if (querycond_judges_value(&p->image, rule, key))
+			return true;
+	}
+	return false;
 }

@@ -31,6 +31,13 @@
 struct verdict policy_decide(const struct program *p, const struct facts *f);
 
 /*
+ * Does the value of this query key, as sent, count for some rule that speaks of
+ * the host?  Records keep the values of such keys and of no others.
+ */
+bool policy_judges_value(const struct program *p, struct slice host,
+    struct slice key);
+
+/*
  * The one line that tells people which rule was missing, for 403 bodies and
  * `explain`: such as "no rule allows DELETE on api.test/repos; nearest: rule
  * `issues` (policy.yaml:7) allows GET, HEAD".  Written to `out`, cut at `max`.

@@ -202,3 +202,18 @@ querycond_match(const struct image *m, uint32_t rule, struct slice query,
 	}
 	return true;
 }
+
+bool
+querycond_judges_value(const struct image *m, uint32_t rule, struct slice key)
+{
+	uint32_t first = image_word(m, TABLE_RULES, rule, RULE_QUERIES);
+	uint32_t n = image_word(m, TABLE_RULES, rule, RULE_N_QUERIES);
+
+	for (uint32_t i = first; i < first + n; i++)
+		if (image_word(m, TABLE_QUERIES, i, QUERY_KIND) ==
+			QUERY_GLOBS &&
+		    query_is(key,
+			image_string(m, TABLE_QUERIES, i, QUERY_KEY_S)))
+			return true;
+	return false;
+}

@@ -44,4 +44,8 @@ bool querycond_glob(struct slice glob, struct slice raw);
 bool querycond_match(const struct image *m, uint32_t rule, struct slice query,
     struct slice *key);
 
+/* Does rule `rule` compare the value of this key, as sent, with globs? */
+bool querycond_judges_value(const struct image *m, uint32_t rule,
+    struct slice key);
+
 #endif

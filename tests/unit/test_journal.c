@@ -231,15 +231,26 @@ journal_counts_denials_and_alarms_of_its_run(void **state UNUSED)
 	assert_true(journal_put(j, &e, NULL));
 	event_number(&e, FIELD_COUNTED, 40);
 	assert_true(journal_put(j, &e, NULL));
+	/* One refused connection: the request in it, and its end. */
+	event_init(&e, EVENT_REQUEST_END);
+	event_str(&e, FIELD_SANDBOX, "s");
+	event_str(&e, FIELD_FLOW, "w0-1");
+	event_str(&e, FIELD_VERDICT, "deny");
+	event_reason(&e, REASON_TLS_SNI_DENIED);
+	assert_true(journal_put(j, &e, NULL));
+	e.kind = EVENT_FLOW_END;
+	assert_true(journal_put(j, &e, NULL));
+	event_str(&e, FIELD_FLOW, "w0-2");
+	assert_true(journal_put(j, &e, NULL));
 	event_init(&e, EVENT_ALARM);
 	event_str(&e, FIELD_DETAIL, "look");
 	assert_true(journal_put(j, &e, NULL));
 	assert_true(put_stop(j));
-	assert_int_equal(journal_sum(j).n_denied, 41);
+	assert_int_equal(journal_sum(j).n_denied, 43);
 	assert_int_equal(journal_sum(j).n_alarms, 1);
 	journal_free(j);
 	j = open_log(true);
-	assert_int_equal(journal_sum(j).n_denied, 41);
+	assert_int_equal(journal_sum(j).n_denied, 43);
 	journal_free(j);
 	j = open_log(false);
 	assert_int_equal(journal_sum(j).n_denied, 0);
