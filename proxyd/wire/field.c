@@ -7,9 +7,9 @@ struct row {
 	unsigned bits;
 };
 
-#define WHOLE(text, bits)                                         \
-	{                                                         \
-		{ (const uint8_t *)text, sizeof(text) - 1 }, bits \
+#define WHOLE(text, bits)                                           \
+	{                                                           \
+		{ (const uint8_t *)text, sizeof(text) - 1 }, (bits) \
 	}
 
 /*
@@ -118,8 +118,10 @@ field_class(struct slice name)
 bool
 field_is_token_char(uint8_t c)
 {
-	return ascii_is_alnum(c) ||
-	    (c != 0 && memchr("!#$%&'*+-.^_`|~", c, 15) != NULL);
+	static const char marks[] = { '!', '#', '$', '%', '&', '\'', '*', '+',
+		'-', '.', '^', '_', '`', '|', '~' };
+
+	return ascii_is_alnum(c) || memchr(marks, c, sizeof(marks)) != NULL;
 }
 
 bool

@@ -51,10 +51,10 @@ is_worth_reading(struct slice in, struct h1_scan *scan)
 	for (; scan->seen < in.n && !ends; scan->seen++) {
 		size_t i = scan->seen;
 		bool after_cr = i > 0 && in.p[i - 1] == '\r';
-		if (after_cr != (in.p[i] == '\n'))
-			ends = true; /* a bare CR or LF: refused at once */
-		else if (after_cr && i >= 3 && in.p[i - 2] == '\n')
-			ends = true;
+		bool is_lf = in.p[i] == '\n';
+		/* A bare CR or LF is refused at once. */
+		ends = after_cr != is_lf ||
+		    (is_lf && i >= 3 && in.p[i - 2] == '\n');
 	}
 	if (!ends && in.n < scan->next)
 		return false;
