@@ -243,11 +243,19 @@ add_config_dir(struct monitor *m, struct msg *msg, struct wr *w)
 	return result;
 }
 
+static const char *
+home_dir(void)
+{
+	const char *home = getenv("HOME");
+
+	return home != NULL && home[0] == '/' ? home : "";
+}
+
 int
 load_start(struct monitor *m)
 {
 	struct msg msg = { .op = OP_LOAD_OWNER };
-	uint8_t names[32768], body[33000];
+	uint8_t names[32768], body[37000];
 	struct wr w = wr_of(names, sizeof(names)),
 		  all = wr_of(body, sizeof(body));
 	int result;
@@ -261,6 +269,7 @@ load_start(struct monitor *m)
 		wr_bytes(&all, wr_slice(&w));
 		int roots = open(ROOTS, O_RDONLY | O_CLOEXEC);
 		wr_u8(&all, roots >= 0 ? 1 : 0);
+		wr_slice16(&all, slice_of_str(home_dir()));
 		if (roots >= 0)
 			msg.fds[msg.n_fds++] = roots;
 		msg.body = wr_slice(&all);

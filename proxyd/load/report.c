@@ -4,18 +4,42 @@
 
 #define MESSAGE_MAX 2048 /* bytes of one message */
 
+static void
+free_slice(struct slice s)
+{
+	union {
+		const uint8_t *kept;
+		void *owned;
+	} p = { .kept = s.p };
+
+	free(p.owned);
+}
+
 void
 load_report_release(struct load_report *r)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
-		union {
-			const uint8_t *kept;
-			void *owned;
-		} text = { .kept = r->messages[i].text.p };
-		free(text.owned);
+		free_slice(r->messages[i].text);
+		if (r->messages[i].owns_name)
+			free_slice(r->messages[i].at.file);
 	}
 	free(r->messages);
 	*r = (struct load_report){ .want_advice = r->want_advice };
+}
+
+void
+load_report_keep_names(struct load_report *r)
+{
+	for (uint32_t i = 0; i < r->n; i++) {
+		struct load_message *m = &r->messages[i];
+		if (m->owns_name)
+			continue;
+		uint8_t *copy = mem_alloc(m->at.file.n);
+		if (m->at.file.n != 0)
+			memcpy(copy, m->at.file.p, m->at.file.n);
+		m->at.file.p = copy;
+		m->owns_name = true;
+	}
 }
 
 static struct load_message *
@@ -65,7 +89,8 @@ load_say(struct load_report *r, enum load_severity severity, struct load_at at,
 	}
 	va_end(ap);
 	make_printable(&text);
-	*add(r) = (struct load_message){ severity, at, buf_slice(&text) };
+	*add(r) =
+	    (struct load_message){ severity, at, buf_slice(&text), false };
 }
 
 static int

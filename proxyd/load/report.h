@@ -28,6 +28,7 @@ struct load_message {
 	enum load_severity severity;
 	struct load_at at;
 	struct slice text; /* owned by the report */
+	bool owns_name;	   /* at.file is owned as well */
 };
 
 struct load_report {
@@ -46,6 +47,9 @@ void load_say(struct load_report *r, enum load_severity severity,
 #define load_error(r, at, ...) load_say(r, LOAD_ERROR, at, __VA_ARGS__)
 #define load_warn(r, at, ...) load_say(r, LOAD_WARNING, at, __VA_ARGS__)
 #define load_advise(r, at, ...) load_say(r, LOAD_ADVICE, at, __VA_ARGS__)
+
+/* Copy the names of files, which the caller is about to let go. */
+void load_report_keep_names(struct load_report *r);
 
 /* Put them in the order of files and lines: errors first. */
 void load_report_sort(struct load_report *r);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
+#include "base/limits.h"
 #include "policy/inside.h"
 #include "policy/method.h"
 #include "policy/policy.h"
 #include "policy/querycond.h"
+#include "policy/walk.h"
 
 #define TEXT_SHOWN 200 /* bytes of anything that a peer chose */
 
@@ -186,4 +188,27 @@ policy_explain(const struct program *p, const struct facts *f,
 		buf_put_str(out, "; ");
 		put_rule(out, p, v->rule);
 	}
+}
+
+const char *
+policy_stumble(const struct program *p, const struct facts *f, uint32_t rule)
+{
+	static const char *const names[] = { "host", "port",
+		"scheme or upgrade", "path", "method", "query", NULL };
+	uint8_t folded[LIMIT_PATH_SIZE];
+	enum progress best = PROGRESS_NONE;
+	struct walk_request request;
+	struct host_matches found;
+	struct walk w;
+
+	walk_prepare(&request, f, folded);
+	hostset_match(&p->image, f->host, &found);
+	walk_init(&w, &p->image, &found);
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
+		if (image_word(&p->image, TABLE_ROUTES, r, ROUTE_RULE) != rule)
+			continue;
+		enum progress come = walk_request(&p->image, r, &request);
+		best = come > best ? come : best;
+	}
+	return names[best];
 }

@@ -47,4 +47,11 @@ struct buf;
 void policy_explain(const struct program *p, const struct facts *f,
     const struct verdict *v, struct buf *out);
 
+/*
+ * For `duenna explain`: what rule `rule` stumbles over with a request, such as
+ * "path"; NULL if it matches.
+ */
+const char *policy_stumble(const struct program *p, const struct facts *f,
+    uint32_t rule);
+
 #endif

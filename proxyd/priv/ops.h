@@ -26,8 +26,9 @@ enum op {
 	/*
 	 * monitor -> clerk
 	 *
-	 * LOAD_OWNER   u16 n files, each s16 name; u8 flags; fds: the files, in
-	 *              order, the last one the system's bundle of roots (PEM).
+	 * LOAD_OWNER   u16 n files, each s16 name; u8 flags (1: the system's
+	 *              bundle of roots, PEM, is the last descriptor); s16 the
+	 *              caller's home, for `~/`; fds: the files, in order.
 	 * LOAD_POLICY  s16 file name, s16 policy name or empty, u8 flags
 	 *              (1: the file lies below the owner's own directory);
 	 *              fds: the file, the owner image.

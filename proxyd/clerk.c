@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Role: the clerk, short-lived.  It reads the files of one owner, handed to it
+ * open, and answers with an image in a sealed memfd, or with what is wrong.  It
+ * has neither network nor secret: YAML is read here and nowhere else.
+ */
+#include <sys/mman.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/rd.h"
+#include "base/wr.h"
+#include "load/load.h"
+#include "priv/msg.h"
+#include "priv/ops.h"
+#include "priv/role.h"
+#include "proxyd/roles.h"
+
+#define ANSWER_TEXT_MAX 61440 /* bytes of messages; with the rest one packet */
+#define TRUSTED 1	      /* flag of LOAD_POLICY */
+#define HAS_ROOTS 1	      /* flag of LOAD_OWNER */
+
+struct clerk {
+	struct msg *msg; /* the request */
+	struct load_report report;
+	struct buf image; /* what comes of it */
+	struct buf files[MSG_FDS_MAX];
+};
+
+/* What this process does in its life. */
+static uint8_t packet[MSG_SIZE_MAX];
+
+/* The folder of an open file, as the kernel knows it; else of its name. */
+static struct slice
+dir_of(int fd, struct slice name, char *room, size_t size)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, room, size);
+	if (n > 0 && (size_t)n < size && room[0] == '/')
+		return load_dir_of(slice_of(room, (size_t)n));
+	return load_dir_of(name);
+}
+
+/* A file that the configuration names: a bundle of roots. */
+static const char *
+open_root(void *ctx, struct slice path, struct buf *out)
+{
+	struct load_report report = { 0 };
+	char name[4096];
+
+	(void)ctx;
+	if (path.n >= sizeof(name))
+		return "the path is too long";
+	memcpy(name, path.p, path.n);
+	name[path.n] = '\0';
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return strerror(errno);
+	bool good = load_read_file(fd, path, false, out, &report);
+	close(fd);
+	load_report_release(&report);
+	return good ? NULL : "cannot be read";
+}
+
+/* Read the `i`th descriptor of the request into its buffer. */
+static bool
+read_fd(struct clerk *c, size_t i, struct slice name, bool owned)
+{
+	struct load_at at = { name, 0, 0 };
+
+	if (i >= c->msg->n_fds) {
+		load_error(&c->report, at, "was not handed over");
+		return false;
+	}
+	return load_read_file(c->msg->fds[i], name, owned, &c->files[i],
+	    &c->report);
+}
+
+/* u16 n, n names, u8 flags, s16 home */
+static bool
+load_owner_files(struct clerk *c)
+{
+	struct load_file files[MSG_FDS_MAX];
+	char dirs[MSG_FDS_MAX][4096];
+	struct rd r = rd_of(c->msg->body);
+	size_t n = rd_u16(&r);
+	bool good = n < MSG_FDS_MAX;
+
+	for (size_t i = 0; i < n && i < MSG_FDS_MAX; i++) {
+		struct slice name = rd_slice16(&r);
+		good = good && read_fd(c, i, name, true);
+		files[i] = (struct load_file){ .name = name,
+			.bytes = buf_slice(&c->files[i]) };
+		if (good)
+			files[i].dir = dir_of(c->msg->fds[i], name, dirs[i],
+			    sizeof(dirs[i]));
+	}
+	struct load_owner_in in = { .files = files,
+		.n_files = n,
+		.open = open_root };
+	bool roots = rd_u8(&r) == HAS_ROOTS;
+	in.home = rd_slice16(&r);
+	if (!good || !rd_is_done(&r))
+		return false;
+	if (roots && !read_fd(c, n, SLICE("the system's roots"), false))
+		return false;
+	if (roots)
+		in.roots = buf_slice(&c->files[n]);
+	return load_owner(&in, &c->image, &c->report);
+}
+
+/* s16 file, s16 policy, u8 flags */
+static bool
+load_policy_file(struct clerk *c)
+{
+	struct rd r = rd_of(c->msg->body);
+	struct load_policy_in in = { .file.name = rd_slice16(&r),
+		.policy = rd_slice16(&r) };
+	struct load_at at = { in.file.name, 0, 0 };
+	struct owner *owner = NULL;
+	enum err err = ERR_NONE;
+
+	in.trusted = (rd_u8(&r) & TRUSTED) != 0;
+	if (!rd_is_done(&r) || !read_fd(c, 0, in.file.name, false))
+		return false;
+	in.file.bytes = buf_slice(&c->files[0]);
+	if (c->msg->n_fds > 1) {
+		owner = owner_map(c->msg->fds[1], &err);
+		if (owner == NULL) {
+			load_error(&c->report, at,
+			    "the owner's configuration: %s", err_text(err));
+			return false;
+		}
+	}
+	in.owner = owner;
+	bool good = load_policy(&in, &c->image, &c->report);
+	owner_free(owner);
+	return good;
+}
+
+/* The image in a memfd that nobody can change any more; -1 on failure. */
+static int
+sealed(struct slice image)
+{
+	const int seals =
+	    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+	int fd = memfd_create("duenna-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t at = 0;
+
+	while (fd >= 0 && at < image.n) {
+		ssize_t n = write(fd, image.p + at, image.n - at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		at += (size_t)n;
+	}
+	if (fd >= 0 && at == image.n && fcntl(fd, F_ADD_SEALS, seals) == 0)
+		return fd;
+	log_error("cannot make the image: errno=%d", errno);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int
+answer(struct clerk *c, bool good)
+{
+	struct msg m = { .op = OP_LOADED, .id = c->msg->id };
+	struct buf text;
+	enum err err;
+	struct wr w = wr_of(packet, sizeof(packet));
+	int fd = good ? sealed(buf_slice(&c->image)) : -1;
+
+	buf_init(&text, 1 << 20);
+	load_report_text(&c->report, &text);
+	wr_u8(&w, fd >= 0 ? 1 : 0);
+	wr_slice32(&w, slice_first(buf_slice(&text), ANSWER_TEXT_MAX));
+	m.body = wr_slice(&w);
+	if (fd >= 0)
+		m.fds[m.n_fds++] = fd;
+	int sent = msg_send(ROLE_MONITOR_FD, &m, &err);
+	buf_release(&text);
+	if (fd >= 0)
+		close(fd);
+	return sent;
+}
+
+static int
+serve(struct msg *msg)
+{
+	struct clerk c = { .msg = msg };
+	bool good;
+
+	buf_init(&c.image, IMAGE_SIZE_MAX);
+	for (size_t i = 0; i < MSG_FDS_MAX; i++)
+		buf_init(&c.files[i], LIMIT_POLICY_FILE_SIZE + 65536);
+	if (msg->op == OP_LOAD_OWNER)
+		good = load_owner_files(&c);
+	else
+		good = load_policy_file(&c);
+	if (!good && c.report.n_errors == 0)
+		load_error(&c.report,
+		    ((struct load_at){ SLICE("duenna"), 0, 0 }),
+		    "the clerk was asked in a form that it does not know");
+	int sent = answer(&c, good);
+	for (size_t i = 0; i < MSG_FDS_MAX; i++)
+		buf_release(&c.files[i]);
+	buf_release(&c.image);
+	load_report_release(&c.report);
+	return sent;
+}
+
+static int
+handle(struct msg *msg)
+{
+	struct msg pong = { .op = OP_PONG, .id = msg->id };
+	enum err err;
+
+	switch (msg->op) {
+	case OP_LOAD_OWNER:
+	case OP_LOAD_POLICY:
+		return serve(msg);
+	case OP_PING:
+		return msg_send(ROLE_MONITOR_FD, &pong, &err);
+	default:
+		log_error("unexpected message %u", msg->op);
+		return -1;
+	}
+}
+
+int
+clerk_main(void)
+{
+	struct pollfd p = { .fd = ROLE_MONITOR_FD, .events = POLLIN };
+	static uint8_t request[MSG_SIZE_MAX];
+
+	if (isolate_role(ROLE_CLERK) != 0 || isolate_last(ROLE_CLERK) != 0)
+		return 1;
+	for (;;) {
+		struct msg m;
+		enum err err = ERR_NONE;
+		if (poll(&p, 1, -1) < 0 && errno != EINTR)
+			return 1;
+		if (msg_recv(ROLE_MONITOR_FD, request, &m, &err) != 0) {
+			if (err == ERR_AGAIN)
+				continue;
+			return err == ERR_CLOSED ? 0 : 1;
+		}
+		int done = handle(&m);
+		msg_close_fds(&m);
+		if (done != 0)
+			return 1;
+	}
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/stat.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "cmd/config.h"
+
+static struct load_at
+file_at(const char *file)
+{
+	return (struct load_at){ slice_of_str(file), 0, 0 };
+}
+
+/* Open and read one file; false, with an error. */
+static bool
+read_path(const char *path, bool owned, struct buf *bytes,
+    struct load_report *report)
+{
+	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (owned ? O_NOFOLLOW : 0);
+	int fd = open(path, flags);
+
+	if (fd < 0) {
+		load_error(report, file_at(path), "%s",
+		    errno == ELOOP ? "is a symbolic link" : strerror(errno));
+		return false;
+	}
+	bool good =
+	    load_read_file(fd, slice_of_str(path), owned, bytes, report);
+	close(fd);
+	return good;
+}
+
+static const char *
+open_root(void *ctx, struct slice path, struct buf *out)
+{
+	struct load_report report = { 0 };
+	char name[4096];
+
+	(void)ctx;
+	snprintf(name, sizeof(name), "%.*s", SLICE_ARG(path));
+	bool good = read_path(name, false, out, &report);
+	load_report_release(&report);
+	return good ? NULL : "cannot be read";
+}
+
+static void
+config_dir(char *path, size_t size)
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (xdg != NULL && xdg[0] == '/')
+		snprintf(path, size, "%s/duenna", xdg);
+	else
+		snprintf(path, size, "%s/.config/duenna",
+		    home == NULL ? "" : home);
+}
+
+static int
+is_yaml(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+
+	return d->d_name[0] != '.' && n > 5 &&
+	    strcmp(d->d_name + n - 5, ".yaml") == 0;
+}
+
+/* The files of a configuration while they are read. */
+struct files {
+	char *names[CONFIG_FILES_MAX]; /* owned */
+	char *real[CONFIG_FILES_MAX];  /* owned; as the kernel knows them */
+	struct buf bytes[CONFIG_FILES_MAX];
+	struct load_file list[CONFIG_FILES_MAX];
+	size_t n;
+};
+
+static void
+add_file(struct files *f, const char *path, struct load_report *report)
+{
+	size_t i = f->n;
+
+	if (i == CONFIG_FILES_MAX) {
+		load_error(report, file_at(path),
+		    "one file too many: %d at most", CONFIG_FILES_MAX);
+		return;
+	}
+	f->names[i] = strdup(path);
+	f->real[i] = realpath(path, NULL);
+	buf_init(&f->bytes[i], LIMIT_POLICY_FILE_SIZE + 65536);
+	f->n++;
+	if (f->names[i] == NULL)
+		return;
+	(void)read_path(f->names[i], true, &f->bytes[i], report);
+	f->list[i] = (struct load_file){ slice_of_str(f->names[i]),
+		load_dir_of(slice_of_str(f->real[i] == NULL ? "" : f->real[i])),
+		buf_slice(&f->bytes[i]) };
+}
+
+static void
+add_dir(struct files *f, struct load_report *report)
+{
+	struct dirent **found = NULL;
+	char dir[4096], path[4096 + 256 + 2];
+
+	config_dir(dir, sizeof(dir));
+	int n = scandir(dir, &found, is_yaml, alphasort);
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, found[i]->d_name);
+		add_file(f, path, report);
+		free(found[i]);
+	}
+	free(found);
+}
+
+void
+config_load(struct config *c, const char *file, struct load_report *report)
+{
+	struct files f = { .n = 0 };
+	const char *home = getenv("HOME");
+	enum err err = ERR_NONE;
+
+	*c = (struct config){ .owner = NULL };
+	buf_init(&c->image, IMAGE_SIZE_MAX);
+	if (file != NULL)
+		add_file(&f, file, report);
+	else
+		add_dir(&f, report);
+	struct load_owner_in in = { .files = f.list,
+		.n_files = f.n,
+		.home =
+		    slice_of_str(home != NULL && home[0] == '/' ? home : ""),
+		.open = open_root };
+	if (report->n_errors == 0 && load_owner(&in, &c->image, report))
+		c->owner = owner_open(buf_slice(&c->image), &err);
+	/* The report names the files: it is read before they go. */
+	load_report_keep_names(report);
+	for (size_t i = 0; i < f.n; i++) {
+		free(f.names[i]);
+		free(f.real[i]);
+		buf_release(&f.bytes[i]);
+	}
+}
+
+void
+config_release(struct config *c)
+{
+	owner_free(c->owner);
+	buf_release(&c->image);
+}
+
+/* Is `file` below the owner's directory, both as the kernel resolves them? */
+static bool
+is_trusted(const char *file)
+{
+	char dir[4096];
+
+	config_dir(dir, sizeof(dir));
+	char *a = realpath(file, NULL), *b = realpath(dir, NULL);
+	size_t n = b == NULL ? 0 : strlen(b);
+	bool below =
+	    a != NULL && b != NULL && strncmp(a, b, n) == 0 && a[n] == '/';
+	free(a);
+	free(b);
+	return below;
+}
+
+void
+config_load_policy(struct config_policy *p, const struct config *c,
+    const char *file, const char *name, bool all, struct load_report *report)
+{
+	struct load_policy_in in = { .file.name = slice_of_str(file),
+		.policy = slice_of_str(name == NULL ? "" : name),
+		.any = all,
+		.owner = c->owner };
+	enum err err = ERR_NONE;
+
+	*p = (struct config_policy){ .program = NULL };
+	buf_init(&p->bytes, LIMIT_POLICY_FILE_SIZE + 65536);
+	buf_init(&p->image, IMAGE_SIZE_MAX);
+	if (!read_path(file, false, &p->bytes, report))
+		return;
+	in.trusted = is_trusted(file);
+	in.file.bytes = buf_slice(&p->bytes);
+	if (load_policy(&in, &p->image, report))
+		p->program = program_open(buf_slice(&p->image), &err);
+}
+
+void
+config_policy_release(struct config_policy *p)
+{
+	program_free(p->program);
+	buf_release(&p->bytes);
+	buf_release(&p->image);
+}
+
+char *
+config_split(char *text)
+{
+	char *colon = strrchr(text, ':');
+
+	if (access(text, F_OK) == 0 || colon == NULL || colon[1] == '\0' ||
+	    strchr(colon, '/') != NULL)
+		return NULL;
+	*colon = '\0';
+	return colon + 1;
+}
+
+static void
+check_secret_file(const struct owner_credential *c, struct load_report *report)
+{
+	struct load_at at = { c->source, 0, 0 };
+	char path[4096];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%.*s", SLICE_ARG(c->source));
+	if (stat(path, &st) != 0) {
+		load_error(report, at, "the secret of `%.*s`: %s",
+		    SLICE_ARG(c->public.name), strerror(errno));
+		return;
+	}
+	if (!S_ISREG(st.st_mode) || st.st_size == 0)
+		load_error(report, at, "the secret of `%.*s`: %s",
+		    SLICE_ARG(c->public.name),
+		    S_ISREG(st.st_mode) ? "empty" : "not a regular file");
+	else if ((st.st_mode & 022) != 0)
+		load_error(report, at,
+		    "the secret of `%.*s`: others may write it",
+		    SLICE_ARG(c->public.name));
+	else if (st.st_size <= LIMIT_SECRET_SEARCH_MIN)
+		load_warn(report, at,
+		    "the secret of `%.*s` is short: under %d bytes it is "
+		    "neither masked nor searched for",
+		    SLICE_ARG(c->public.name), LIMIT_SECRET_SEARCH_MIN);
+	if ((st.st_mode & 044) != 0 &&
+	    !slice_has_prefix(c->source, SLICE("/run/secrets/")))
+		load_warn(report, at,
+		    "the secret of `%.*s`: others may read it",
+		    SLICE_ARG(c->public.name));
+}
+
+static void
+check_secret_variable(const struct owner_credential *c,
+    struct load_report *report)
+{
+	struct load_at at = { c->source, 0, 0 };
+	char name[256];
+
+	snprintf(name, sizeof(name), "%.*s", SLICE_ARG(c->source));
+	const char *value = getenv(name);
+	if (value == NULL || value[0] == '\0')
+		load_error(report, at,
+		    "the variable is not set, and credential `%.*s` has its "
+		    "secret there",
+		    SLICE_ARG(c->public.name));
+	else if (strlen(value) < LIMIT_SECRET_SEARCH_MIN)
+		load_warn(report, at,
+		    "the secret of `%.*s` is short: under %d bytes it is "
+		    "neither masked nor searched for",
+		    SLICE_ARG(c->public.name), LIMIT_SECRET_SEARCH_MIN);
+}
+
+void
+config_check_secrets(const struct config *c, struct load_report *report)
+{
+	uint32_t n = c->owner == NULL ? 0 : owner_n_credentials(c->owner);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct owner_credential credential =
+		    owner_credential(c->owner, i);
+		if (credential.from == SECRET_FILE)
+			check_secret_file(&credential, report);
+		else
+			check_secret_variable(&credential, report);
+	}
+}
+
+void
+config_json(const struct load_report *report, struct json *j)
+{
+	static const char *const names[] = { "error", "warning", "warning" };
+
+	json_array(j);
+	for (uint32_t i = 0; i < report->n; i++) {
+		const struct load_message *m = &report->messages[i];
+		json_object(j);
+		json_key_str(j, "severity", names[m->severity]);
+		json_key_text(j, "file", m->at.file);
+		json_key_number(j, "line", m->at.line);
+		json_key_number(j, "column", m->at.column);
+		json_key_text(j, "message", m->text);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <getopt.h>
+
+#include "base/ascii.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "cmd/cmd.h"
+#include "cmd/config.h"
+#include "policy/policy.h"
+#include "wire/query.h"
+#include "wire/target.h"
+#include "wire/urlpath.h"
+
+#define RULES_SHOWN 50 /* earlier rules of which it is said why they did not */
+
+static const char usage[] =
+    "usage: duenna explain [--policy FILE[:NAME]] [--config FILE] [--name NAME]\n"
+    "                      [-X METHOD] [--json] URL\n"
+    "\n"
+    "Say which rule decides about a request, and why each earlier one did not.\n"
+    "Without --policy, ./duenna.yaml is taken.\n"
+    "Exit status: 0 allowed, 1 denied, 2 usage.\n";
+
+struct explain {
+	char *policy; /* --policy; cut in place */
+	const char *config, *method, *url;
+	bool json;
+	struct target target; /* of the URL */
+	struct urlpath path;  /* points into `room` */
+	uint8_t room[LIMIT_TARGET_SIZE];
+};
+
+enum option_id {
+	OPT_POLICY = 256,
+	OPT_CONFIG,
+	OPT_NAME,
+	OPT_SET,
+	OPT_PUSH,
+	OPT_JSON,
+	OPT_HELP,
+};
+
+static const struct option options[] = {
+	{ "policy", required_argument, NULL, OPT_POLICY },
+	{ "config", required_argument, NULL, OPT_CONFIG },
+	{ "name", required_argument, NULL, OPT_NAME },
+	{ "set", required_argument, NULL, OPT_SET },
+	{ "push", required_argument, NULL, OPT_PUSH },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int
+refuse(const char *what, const char *why)
+{
+	fprintf(stderr, "duenna: explain: %s: %s\n", what, why);
+	return CMD_USAGE + 1;
+}
+
+/* 0 to go on, else the exit status plus one. */
+static int
+take_option(struct explain *e, int option)
+{
+	switch (option) {
+	case OPT_POLICY:
+		e->policy = optarg;
+		return 0;
+	case OPT_CONFIG:
+		e->config = optarg;
+		return 0;
+	case 'X':
+		e->method = optarg;
+		return 0;
+	case OPT_NAME:
+		return 0; /* what a name stands for is not in this version */
+	case OPT_JSON:
+		e->json = true;
+		return 0;
+	case OPT_SET:
+		return refuse("--set", "parameters are not in this version");
+	case OPT_PUSH:
+		return refuse("--push", "git rules are not in this version");
+	case OPT_HELP:
+		fputs(usage, stdout);
+		return 1;
+	default:
+		fputs(usage, stderr);
+		return CMD_USAGE + 1;
+	}
+}
+
+/* The URL as a client would send it: canonical, or a fault. */
+static bool
+read_url(struct explain *e, struct facts *f)
+{
+	struct slice url = slice_of_str(e->url);
+	struct parse_fail fail = { .detail = "not an absolute URL" };
+	struct slice https = SLICE("https"), http = SLICE("http");
+
+	if (url.n > LIMIT_TARGET_SIZE ||
+	    target_parse(url, &e->target, &fail) != PARSE_DONE ||
+	    e->target.form != TARGET_ABSOLUTE ||
+	    (!ascii_eq_fold(e->target.scheme, https) &&
+		!ascii_eq_fold(e->target.scheme, http))) {
+		fprintf(stderr,
+		    "duenna: explain: '%s' is no http:// or https:// URL: "
+		    "%s\n",
+		    e->url, fail.detail);
+		return false;
+	}
+	f->scheme =
+	    ascii_eq_fold(e->target.scheme, https) ? SCHEME_HTTPS : SCHEME_HTTP;
+	f->host = host_slice(&e->target.authority.host);
+	f->port = e->target.authority.has_port ? e->target.authority.port :
+	    f->scheme == SCHEME_HTTPS	       ? 443 :
+						 80;
+	f->has_sni =
+	    f->scheme == SCHEME_HTTPS && !e->target.authority.host.is_ip;
+	f->sni = f->has_sni ? f->host : SLICE("");
+	f->has_query = e->target.has_query;
+	f->query = e->target.query;
+	if (urlpath_canon(e->target.path, LIMIT_PATH_SIZE, e->room, &e->path,
+		&fail) != PARSE_DONE ||
+	    query_check(f->query, &fail) != PARSE_DONE)
+		f->fault = fail.reason;
+	else
+		f->path = e->path.text;
+	return true;
+}
+
+/* Where the client would go: the address that the answerer gives. */
+static void
+set_address(const struct program *p, const struct explain *e, struct facts *f)
+{
+	if (e->target.authority.host.is_ip)
+		f->dst = e->target.authority.host.ip;
+	else if (!program_address(p, f->host, &f->dst))
+		f->dst = program_refusal_address(p);
+}
+
+static void
+print_earlier(const struct program *p, const struct facts *f, uint32_t end)
+{
+	uint32_t shown = 0, hosts = 0;
+
+	for (uint32_t i = 0; i < end; i++) {
+		const char *why = policy_stumble(p, f, i);
+		struct program_rule r = program_rule(p, i);
+		if (why == NULL)
+			continue;
+		if (strcmp(why, "host") == 0) {
+			hosts++;
+			continue;
+		}
+		if (++shown > RULES_SHOWN)
+			continue;
+		printf("  passed over: rule `%.*s` (%.*s:%u), %s %.*s: the %s "
+		       "does not fit\n",
+		    SLICE_ARG(r.name), SLICE_ARG(r.file), r.line,
+		    r.deny ? "deny" : "allow", SLICE_ARG(r.text), why);
+	}
+	if (shown > RULES_SHOWN)
+		printf("  passed over: %u more\n", shown - RULES_SHOWN);
+	if (hosts != 0)
+		printf("  passed over: %u for other hosts\n", hosts);
+}
+
+static void
+print_text(const struct program *p, const struct facts *f,
+    const struct verdict *v, const char *line)
+{
+	uint32_t end = v->rule == VERDICT_NONE ? program_n_rules(p) : v->rule;
+
+	printf("%s: %s\n  %s\n", v->allow ? "allowed" : "denied",
+	    reason_name(v->reason), line);
+	for (uint32_t i = 0; i < v->n_credentials; i++) {
+		struct program_credential c =
+		    program_credential(p, v->credentials[i]);
+		printf("  carries credential `%.*s` in %.*s\n",
+		    SLICE_ARG(c.name), SLICE_ARG(c.header));
+	}
+	if (f->fault == REASON_ALLOW)
+		print_earlier(p, f, end);
+}
+
+static void
+put_rule(struct json *j, const char *key, const struct program *p,
+    uint32_t rule)
+{
+	json_key(j, key);
+	if (rule == VERDICT_NONE) {
+		json_null(j);
+		return;
+	}
+	struct program_rule r = program_rule(p, rule);
+	json_object(j);
+	json_key_text(j, "name", r.name);
+	json_key_text(j, "file", r.file);
+	json_key_number(j, "line", r.line);
+	json_object_end(j);
+}
+
+static void
+print_json(const struct program *p, const struct facts *f,
+    const struct verdict *v, const char *line)
+{
+	uint32_t end = v->rule == VERDICT_NONE ? program_n_rules(p) : v->rule;
+	struct json j;
+	struct buf out;
+
+	buf_init(&out, 1 << 24);
+	json_init(&j, &out);
+	json_object(&j);
+	json_key_bool(&j, "allow", v->allow);
+	json_key_str(&j, "reason", reason_name(v->reason));
+	json_key_str(&j, "detail", line);
+	put_rule(&j, "rule", p, v->rule);
+	put_rule(&j, "nearest", p, v->nearest);
+	json_key(&j, "credentials");
+	json_array(&j);
+	for (uint32_t i = 0; i < v->n_credentials; i++)
+		json_text(&j, program_credential(p, v->credentials[i]).name);
+	json_array_end(&j);
+	json_key(&j, "earlier");
+	json_array(&j);
+	for (uint32_t i = 0; i < end && f->fault == REASON_ALLOW; i++) {
+		const char *why = policy_stumble(p, f, i);
+		json_object(&j);
+		put_rule(&j, "rule", p, i);
+		json_key_str(&j, "stumbles", why == NULL ? "" : why);
+		json_object_end(&j);
+	}
+	json_array_end(&j);
+	json_object_end(&j);
+	puts(buf_text(&out));
+	buf_release(&out);
+}
+
+static int
+decide(struct explain *e, const struct program *p)
+{
+	struct facts f = { .kind = FACTS_REQUEST,
+		.method = slice_of_str(e->method) };
+	struct buf line;
+
+	if (!read_url(e, &f))
+		return CMD_USAGE;
+	set_address(p, e, &f);
+	struct verdict v = policy_decide(p, &f);
+	buf_init(&line, 4096);
+	policy_explain(p, &f, &v, &line);
+	if (e->json)
+		print_json(p, &f, &v, buf_text(&line));
+	else
+		print_text(p, &f, &v, buf_text(&line));
+	buf_release(&line);
+	return v.allow ? 0 : CMD_NO;
+}
+
+static int
+explain(struct explain *e)
+{
+	struct load_report report = { 0 };
+	struct config_policy policy;
+	struct config config;
+	struct buf text;
+	char *name = config_split(e->policy);
+	int status = CMD_USAGE;
+
+	config_load(&config, e->config, &report);
+	config_load_policy(&policy, &config, e->policy, name, false, &report);
+	if (policy.program != NULL && report.n_errors == 0) {
+		status = decide(e, policy.program);
+	} else {
+		buf_init(&text, 1 << 22);
+		load_report_sort(&report);
+		load_report_text(&report, &text);
+		fputs(buf_text(&text), stderr);
+		buf_release(&text);
+	}
+	config_policy_release(&policy);
+	load_report_release(&report);
+	config_release(&config);
+	return status;
+}
+
+int
+explain_main(int argc, char **argv)
+{
+	static char usual[] = "duenna.yaml";
+	static struct explain e = { .policy = usual, .method = "GET" };
+	int option;
+
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "X:", options, NULL)) != -1) {
+		int end = take_option(&e, option);
+		if (end != 0)
+			return end - 1;
+	}
+	if (optind + 1 != argc) {
+		fputs(usage, stderr);
+		return CMD_USAGE;
+	}
+	e.url = argv[optind];
+	return explain(&e);
+}
