@@ -71,7 +71,7 @@ link_roles(struct monitor *m, enum role a, enum role b)
 
 /* Those who have it from no other message write it into their records. */
 static void
-feed_name(struct monitor *m, struct child *c)
+feed_name(struct monitor *m, struct role_process *c)
 {
 	uint8_t body[128];
 	struct wr w = wr_of(body, sizeof(body));
@@ -95,17 +95,6 @@ feed_program(struct monitor *m, struct role_process *c)
 	roles_send(c, OP_PROGRAM, wr_slice(&w), &m->program_fd, 1);
 }
 
-static void
-feed_name(struct monitor *m, struct role_process *c)
-{
-	uint8_t body[128];
-	struct wr w = wr_of(body, sizeof(body));
-
-	wr_u32(&w, MONITOR_SANDBOX);
-	wr_slice8(&w, slice_of_str(m->name));
-	roles_send(c, OP_NAME, wr_slice(&w), NULL, 0);
-}
-
 /* Send one role what it works with, as far as it is known. */
 static void
 feed(struct monitor *m, struct role_process *c)
@@ -124,8 +113,6 @@ feed(struct monitor *m, struct role_process *c)
 	else
 		roles_send(c, OP_OWNER, nothing, &m->owner_fd, 1);
 	feed_name(m, c);
-	if (c->role == ROLE_DIALER || c->role == ROLE_KEEPER)
-		feed_name(m, c);
 	if (c->role == ROLE_DIALER)
 		host_send(m);
 	feed_program(m, c);
