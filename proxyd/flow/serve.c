@@ -15,10 +15,11 @@ served(struct flow *f)
 	f->request = NULL;
 	if (next)
 		return STEP_AGAIN;
-	if (cut || lost) {
-		f->reset = cut;
+	f->reset = cut;
+	/* What was answered before may still be on its way to a client that
+	 * only ended its side. */
+	if (cut || (lost && stream_is_broken(f->client)))
 		return flow_enter(f, PHASE_CLOSE);
-	}
 	return flow_enter(f, PHASE_REFUSE);
 }
 

@@ -242,7 +242,7 @@ do_connect(struct play *p, struct slice s)
 	p->n_connects++;
 	world_connect(&p->world, &dst, port);
 	if (tls)
-		world_put_hello(&p->world.client.sends, sni, alpn);
+		world_put_hello(&p->world.client->sends, sni, alpn);
 	world_turn(&p->world);
 }
 
@@ -252,18 +252,14 @@ static struct peer *
 take_peer(struct play *p, struct slice *s)
 {
 	if (take(s, "client"))
-		return &p->world.client;
+		return p->world.client;
 	if (!take(s, "upstream"))
 		return NULL;
-	size_t i = p->world.n_upstreams == 0 ? 0 : p->world.n_upstreams - 1;
-	struct slice was = *s;
 	if (take(s, "first"))
-		i = 0;
-	else if (take(s, "second"))
-		i = 1;
-	else
-		*s = was;
-	return &p->world.upstream[i];
+		return &p->world.upstream[0];
+	if (take(s, "second"))
+		return &p->world.upstream[1];
+	return p->world.latest;
 }
 
 static bool
@@ -311,7 +307,9 @@ take_reason(struct play *p, struct slice *s)
 static bool
 contains(struct slice in, struct slice what)
 {
-	return what.n == 0 || memmem(in.p, in.n, what.p, what.n) != NULL;
+	if (what.n == 0 || in.n == 0)
+		return what.n == 0;
+	return memmem(in.p, in.n, what.p, what.n) != NULL;
 }
 
 static void
@@ -376,9 +374,9 @@ do_expect(struct play *p, struct slice s)
 			fail(p, "such a record", buf_slice(&w->records));
 	} else if (take(&s, "backlog")) {
 		/* What waits on our side stays below the ceilings. */
-		size_t n = w->client.stream == NULL ?
+		size_t n = w->client->stream == NULL ?
 		    0 :
-		    w->client.stream->out.n + w->client.stream->in.n;
+		    w->client->stream->out.n + w->client->stream->in.n;
 		if (n > STREAM_IN_MAX + STREAM_OUT_MAX)
 			fail(p, "more is queued", (struct slice){ 0 });
 	} else {

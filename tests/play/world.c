@@ -54,6 +54,8 @@ scripted_write(struct stream *s, const uint8_t *p, size_t n, size_t *done)
 	if (n > peer->window - peer->got.n)
 		n = peer->window - peer->got.n;
 	buf_put(&peer->got, slice_of(p, n));
+	if (!peer->is_client)
+		peer->world->latest = peer;
 	*done = n;
 	return STREAM_IO_OK;
 }
@@ -287,6 +289,7 @@ answer_dial(struct world *w, const struct asked *q)
 	if (a.reason == REASON_ALLOW && w->n_upstreams < WORLD_UPSTREAMS_MAX) {
 		struct peer *p = &w->upstream[w->n_upstreams++];
 		p->is_tls = q->tls;
+		w->latest = p;
 		a.stream = scripted_new(p);
 	} else if (a.reason == REASON_ALLOW) {
 		a.reason = REASON_LIMIT_CONNS;
@@ -298,10 +301,14 @@ answer_dial(struct world *w, const struct asked *q)
 static void
 answer_shake(struct world *w, const struct asked *q)
 {
-	((struct scripted *)q->client)->peer = NULL;
+	struct scripted *peeked = (struct scripted *)q->client;
+	struct peer *peer = peeked->peer;
+
+	(void)w;
+	peeked->peer = NULL;
 	stream_close(q->client);
-	w->client.is_tls = true;
-	q->on_shaken(scripted_new(&w->client), REASON_ALLOW, q->arg);
+	peer->is_tls = true;
+	q->on_shaken(scripted_new(peer), REASON_ALLOW, q->arg);
 }
 
 static bool
@@ -357,7 +364,12 @@ world_init(struct world *w, struct program *program)
 	w->loop = loop_new(&err);
 	assert(w->loop != NULL);
 	buf_init(&w->records, 4 << 20);
-	peer_init(&w->client, w);
+	w->latest = &w->upstream[0];
+	w->client = &w->clients[0];
+	for (size_t i = 0; i < WORLD_CLIENTS_MAX; i++) {
+		peer_init(&w->clients[i], w);
+		w->clients[i].is_client = true;
+	}
 	for (size_t i = 0; i < WORLD_UPSTREAMS_MAX; i++)
 		peer_init(&w->upstream[i], w);
 	w->sandbox = sandbox_new(w->loop, &asks, w, 1, &err);
@@ -383,8 +395,10 @@ world_release(struct world *w)
 	sandbox_free(w->sandbox);
 	loop_free(w->loop);
 	buf_release(&w->records);
-	buf_release(&w->client.sends);
-	buf_release(&w->client.got);
+	for (size_t i = 0; i < WORLD_CLIENTS_MAX; i++) {
+		buf_release(&w->clients[i].sends);
+		buf_release(&w->clients[i].got);
+	}
 	for (size_t i = 0; i < WORLD_UPSTREAMS_MAX; i++) {
 		buf_release(&w->upstream[i].sends);
 		buf_release(&w->upstream[i].got);
@@ -395,10 +409,9 @@ world_release(struct world *w)
 void
 world_connect(struct world *w, const struct ip *dst, uint16_t port)
 {
-	buf_release(&w->client.sends);
-	buf_release(&w->client.got);
-	peer_init(&w->client, w);
-	flow_new(w->sandbox, scripted_new(&w->client), dst, port, REASON_ALLOW);
+	assert(w->n_clients < WORLD_CLIENTS_MAX);
+	w->client = &w->clients[w->n_clients++];
+	flow_new(w->sandbox, scripted_new(w->client), dst, port, REASON_ALLOW);
 	world_turn(w);
 }
 
@@ -416,7 +429,8 @@ void
 world_turn(struct world *w)
 {
 	for (bool more = true; more;) {
-		wake(&w->client);
+		for (size_t i = 0; i < w->n_clients; i++)
+			wake(&w->clients[i]);
 		for (size_t i = 0; i < w->n_upstreams; i++)
 			wake(&w->upstream[i]);
 		for (int i = 0; i < 4; i++)

@@ -12,26 +12,31 @@
 /* One peer: what it will send, what it got. */
 struct peer {
 	struct world *world;
-	struct buf sends;      /* bytes that we have not read yet */
-	struct buf got;	       /* bytes that we wrote */
-	size_t window;	       /* bytes that it takes before it stops */
-	bool ends, breaks;     /* behind `sends`: end of file, reset */
-	bool saw_end;	       /* we announced our end */
-	bool closed;	       /* our stream was freed */
+	struct buf sends;  /* bytes that we have not read yet */
+	struct buf got;	   /* bytes that we wrote */
+	size_t window;	   /* bytes that it takes before it stops */
+	bool ends, breaks; /* behind `sends`: end of file, reset */
+	bool saw_end;	   /* we announced our end */
+	bool closed;	   /* our stream was freed */
+	bool is_client;
 	bool is_tls;	       /* the handshake happened */
 	struct stream *stream; /* NULL once closed */
 };
 
+#define WORLD_CLIENTS_MAX 64
 #define WORLD_UPSTREAMS_MAX 64
 #define WORLD_RECORDS_MAX 512
 
 struct world {
 	struct loop *loop;
 	struct sandbox *sandbox;
-	struct peer client;
+	struct peer *client; /* the latest of: */
+	struct peer clients[WORLD_CLIENTS_MAX];
+	size_t n_clients;
 	struct peer upstream[WORLD_UPSTREAMS_MAX];
-	size_t n_upstreams; /* dials made */
-	struct buf records; /* one line each: "event verdict reason status" */
+	size_t n_upstreams;  /* dials made */
+	struct peer *latest; /* the upstream that was dialled or written to */
+	struct buf records;  /* one line each: "event verdict reason status" */
 	size_t n_records, n_begun, n_ended;
 	size_t n_wrong;	     /* records that could not be decided again */
 	struct asked *asked; /* what waits, a list */
@@ -49,7 +54,7 @@ struct world {
 void world_init(struct world *w, struct program *program);
 void world_release(struct world *w);
 
-/* A new client that connects to `dst`:`port`. */
+/* A new client, w->client, that connects to `dst`:`port`. */
 void world_connect(struct world *w, const struct ip *dst, uint16_t port);
 
 /* A ClientHello for `name` (empty: without SNI); alpn: offers http/1.1. */
