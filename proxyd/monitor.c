@@ -122,7 +122,8 @@ name_sandbox(struct monitor *m)
 		snprintf(m->name, sizeof(m->name), "%s", m->cfg->name);
 		return;
 	}
-	(void)getrandom(&random, sizeof(random), 0);
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		random = (uint16_t)getpid();
 	snprintf(m->name, sizeof(m->name), "%.*s-%04x",
 	    (int)(policy.n > 35 ? 35 : policy.n), (const char *)policy.p,
 	    random);
@@ -174,7 +175,7 @@ monitor_step(struct monitor *m)
 	    sandbox_is_ready(m)) {
 		set_deadline(m, 0);
 		m->stage = STAGE_RUNNING;
-		(void)sandbox_go(m);
+		sandbox_go(m);
 	}
 	if (m->stage == STAGE_ENDING && m->children[ROLE_SCRIBE].pid == 0)
 		stop(m);

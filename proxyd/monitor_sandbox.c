@@ -375,7 +375,7 @@ make_trust(struct monitor *m, struct sandbox *s)
 	return 0;
 }
 
-int
+void
 sandbox_go(struct monitor *m)
 {
 	struct sandbox *s = m->sandbox;
@@ -385,20 +385,22 @@ sandbox_go(struct monitor *m)
 		.child = &s->child };
 
 	if (make_trust(m, s) != 0)
-		return -1;
-	if (make_view(m, s, &fail) != 0)
-		return m->stage == STAGE_DONE ? -1 : fail_with(m, &fail);
+		return;
+	if (make_view(m, s, &fail) != 0) {
+		monitor_fail(m, "%s", fail.text);
+		return;
+	}
 	s->child.environment = s->env.list;
 	job_init(&s->job);
 	config.foreground = job_is_foreground(&s->job);
-	if (pid1_start(&config, &s->pid1, &fail) != 0)
-		return fail_with(m, &fail);
+	if (pid1_start(&config, &s->pid1, &fail) != 0) {
+		monitor_fail(m, "%s", fail.text);
+		return;
+	}
 	s->runs = true;
 	job_start(&s->job, &s->pid1);
-	if (watch_command(m, s) == 0)
-		return 0;
-	monitor_fail(m, "out of memory");
-	return -1;
+	if (watch_command(m, s) != 0)
+		monitor_fail(m, "out of memory");
 }
 
 void

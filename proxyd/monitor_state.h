@@ -126,7 +126,7 @@ MUST_USE int sandbox_start(struct monitor *m);
 MUST_USE int sandbox_prepare(struct monitor *m); /* once the images are here */
 bool sandbox_is_ready(const struct monitor *m);
 void sandbox_feed(struct monitor *m, struct role_process *worker);
-MUST_USE int sandbox_go(struct monitor *m);
+void sandbox_go(struct monitor *m); /* fails the run if it cannot */
 void sandbox_end(struct monitor *m);
 
 #endif

@@ -70,6 +70,8 @@ isolate_start(enum role role UNUSED)
 	struct rlimit none = { 0, 0 };
 
 	signal(SIGPIPE, SIG_IGN);
+	/* gmtime_r() would read /etc/localtime at its first call. */
+	tzset();
 	if (tie_to_monitor() != 0)
 		return -1;
 	if (setrlimit(RLIMIT_CORE, &none) != 0)
