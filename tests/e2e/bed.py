@@ -141,7 +141,8 @@ class Peers:
                         self.pki, '--tls', '443,8443,853', '--plain',
                         '80,8080,5432,22', '--udp', '9,123,443,853,5353',
                         '--unix', self.host_socket, '--git', self.git,
-                        '--canary', self.canary),
+                        '--canary', self.canary, '--rows',
+                        self.dir + '/rows.json'),
             self._start('resolver.py', '--log', self.log, '--script',
                         self.script, '--default', default)]
         self.resolve({'evil.test': [{'a': [EVIL]}]})
@@ -165,6 +166,11 @@ class Peers:
         with open(self.script + '.new', 'w', encoding='utf-8') as f:
             json.dump({'evil.test': [{'a': [EVIL]}], **rows}, f)
         os.rename(self.script + '.new', self.script)
+
+    def rows(self, answers):
+        """What `/_row/ID` answers, byte for byte."""
+        with open(self.dir + '/rows.json', 'w', encoding='utf-8') as f:
+            json.dump(answers, f)
 
     def stop(self):
         for child in self.children:

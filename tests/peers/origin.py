@@ -4,6 +4,7 @@
 
 usage: origin.py --record FILE --pki DIR [--tls PORTS] [--plain PORTS]
                  [--udp PORTS] [--unix PATH] [--canary TOKEN]... [--git DIR]
+                 [--rows FILE]
 
 The record is one JSON object a line: open, tls, tls-failed, bytes, request,
 bad-request, close, datagram.  Bytes are latin-1 strings.  It listens on every
@@ -179,9 +180,9 @@ class Connection:
 
 
 class Origin:
-    def __init__(self, record, pki_dir, canaries=(), git=None):
+    def __init__(self, record, pki_dir, canaries=(), git=None, rows=None):
         self.record, self.pki = Record(record), pki.make(pki_dir)
-        self.canaries, self.git = list(canaries), git
+        self.canaries, self.git, self.rows = list(canaries), git, rows
         self.count, self.lock, self.contexts = 0, threading.Lock(), {}
         self.context = self._context('default.test')
         self.context.sni_callback = self._sni
@@ -278,8 +279,9 @@ def main():
     ask.add_argument('--unix', action='append', default=[])
     ask.add_argument('--canary', action='append', default=[])
     ask.add_argument('--git')
+    ask.add_argument('--rows')
     opt = ask.parse_args()
-    origin = Origin(opt.record, opt.pki, opt.canary, opt.git)
+    origin = Origin(opt.record, opt.pki, opt.canary, opt.git, opt.rows)
     jobs = [(origin.listen, tcp(p), True) for p in opt.tls]
     jobs += [(origin.listen, tcp(p), False) for p in opt.plain]
     jobs += [(origin.listen, local(p), False) for p in opt.unix]
