@@ -7,6 +7,7 @@
 #ifndef NET_TIMER_H
 #define NET_TIMER_H
 
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include "net/loop.h"

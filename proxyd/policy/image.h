@@ -10,7 +10,7 @@
  *
  * The enums below name the words of each record; an _S word is the first of a
  * string's two.  Inside policy/ and load/ only.
- * Pure.
+ * Pure.  Enums, a row a word (lint: table).
  */
 #ifndef POLICY_IMAGE_H
 #define POLICY_IMAGE_H

@@ -14,6 +14,7 @@ milliseconds, in `_S` seconds.
 | limit | value | what |
 |---|---|---|
 TEXT
+	# shellcheck disable=SC2016 # backquotes of Markdown
 	sed -n 's/^\tX(\([A-Z0-9_]*\), \([0-9]*\), "\([^"]*\)").*/| `\1` | \2 | \3 |/p' \
 		proxyd/base/limits.h
 }

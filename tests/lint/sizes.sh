@@ -14,7 +14,7 @@ function ended() {
 }
 function bad(s) { print s; failed = 1 }
 FNR == 1 { ended(); last = FILENAME; table = 0; name = "" }
-FNR < 15 && /lint: table/ { table = 1 }
+FNR < 20 && /lint: table/ { table = 1 }
 { lines = FNR }
 # KNF: the name of a function begins its line, its body stands between braces
 # in the first column
