@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clerk as the monitor meets it: a process of its own, isolated as in the
+ * product, files handed over open, an image handed back.
+ */
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/rd.h"
+#include "base/wr.h"
+#include "policy/owner.h"
+#include "priv/msg.h"
+#include "priv/ops.h"
+#include "priv/role.h"
+#include "proxyd/roles.h"
+
+struct clerk {
+	pid_t pid;
+	int fd;
+	uint8_t packet[MSG_SIZE_MAX];
+	struct msg answer;
+	bool good;
+	struct slice text;
+};
+
+static void
+start(struct clerk *c)
+{
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
+			     ends),
+	    0);
+	c->pid = fork();
+	assert_true(c->pid >= 0);
+	if (c->pid == 0) {
+		close(ends[0]);
+		if (dup2(ends[1], ROLE_MONITOR_FD) < 0)
+			_exit(99);
+		if (isolate_start(ROLE_CLERK) != 0)
+			_exit(98);
+		_exit(clerk_main());
+	}
+	close(ends[1]);
+	c->fd = ends[0];
+}
+
+static void
+ask(struct clerk *c, const struct msg *m)
+{
+	struct pollfd p = { .fd = c->fd, .events = POLLIN };
+	enum err err = ERR_NONE;
+
+	assert_int_equal(msg_send(c->fd, m, &err), 0);
+	assert_int_equal(poll(&p, 1, 20000), 1);
+	assert_int_equal(msg_recv(c->fd, c->packet, &c->answer, &err), 0);
+	struct rd r = rd_of(c->answer.body);
+	assert_int_equal(c->answer.op, OP_LOADED);
+	assert_int_equal(c->answer.id, m->id);
+	c->good = rd_u8(&r) == 1;
+	c->text = rd_slice32(&r);
+	assert_true(rd_is_done(&r));
+}
+
+static void
+end(struct clerk *c)
+{
+	int status = 0;
+
+	msg_close_fds(&c->answer);
+	close(c->fd);
+	assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
+	assert_int_equal(status, 0);
+}
+
+/* A file of ours with that content and mode, open for reading. */
+static int
+file(const char *text, mode_t mode)
+{
+	char name[] = "/tmp/test-clerk-XXXXXX";
+	int fd = mkstemp(name);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(fchmod(fd, mode), 0);
+	close(fd);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	unlink(name);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static const char config[] = "version: 1\n"
+			     "credentials:\n"
+			     "  token:\n"
+			     "    kind: token\n"
+			     "    secret: {file: ~/token}\n"
+			     "    only: https://ok.test/**\n"
+			     "files: {read: [~/x]}\n";
+
+static const char policy[] =
+    "version: 1\n"
+    "policies:\n"
+    "  p:\n"
+    "    rules: [{allow: 'https://ok.test/**', credential: token}]\n";
+
+static void
+ask_owner(struct clerk *c, mode_t mode, struct msg *m, uint8_t body[256])
+{
+	struct wr w = wr_of(body, 256);
+
+	wr_u16(&w, 1);
+	wr_slice16(&w, SLICE("owner.yaml"));
+	wr_u8(&w, 0);
+	wr_slice16(&w, SLICE("/home/user"));
+	*m = (struct msg){ .op = OP_LOAD_OWNER,
+		.id = 7,
+		.body = wr_slice(&w),
+		.fds = { file(config, mode) },
+		.n_fds = 1 };
+	ask(c, m);
+	msg_close_fds(m);
+}
+
+static void
+ask_policy(struct clerk *c, const char *text, int owner)
+{
+	uint8_t body[256];
+	struct wr w = wr_of(body, sizeof(body));
+
+	wr_slice16(&w, SLICE("policy.yaml"));
+	wr_slice16(&w, SLICE(""));
+	wr_u8(&w, 0);
+	struct msg m = { .op = OP_LOAD_POLICY,
+		.id = 8,
+		.body = wr_slice(&w),
+		.fds = { file(text, 0644), owner },
+		.n_fds = owner >= 0 ? 2 : 1 };
+	ask(c, &m);
+	close(m.fds[0]);
+}
+
+static void
+clerk_compiles_owner_then_policy(void **state)
+{
+	static struct clerk one, two;
+	uint8_t body[256];
+	enum err err = ERR_NONE;
+	struct msg m;
+
+	(void)state;
+	start(&one);
+	ask_owner(&one, 0600, &m, body);
+	assert_true(one.good);
+	assert_int_equal(one.answer.n_fds, 1);
+	struct owner *o = owner_map(one.answer.fds[0], &err);
+	assert_non_null(o);
+	assert_int_equal(owner_n_credentials(o), 1);
+	struct owner_credential c = owner_credential(o, 0);
+	assert_true(slice_eq_str(c.source, "/home/user/token"));
+	bool write;
+	assert_true(slice_eq_str(owner_file(o, 0, &write), "/home/user/x"));
+	assert_false(write);
+
+	start(&two);
+	ask_policy(&two, policy, one.answer.fds[0]);
+	assert_true(two.good);
+	assert_int_equal(two.answer.n_fds, 1);
+	struct program *p = program_map(two.answer.fds[0], &err);
+	assert_non_null(p);
+	assert_int_equal(program_n_rules(p), 1);
+	assert_int_equal(program_rule(p, 0).n_credentials, 1);
+	program_free(p);
+	owner_free(o);
+	end(&two);
+	end(&one);
+}
+
+static void
+clerk_refuses_a_configuration_that_others_read(void **state)
+{
+	static struct clerk c;
+	uint8_t body[256];
+	struct msg m;
+
+	(void)state;
+	start(&c);
+	ask_owner(&c, 0640, &m, body);
+	assert_false(c.good);
+	assert_int_equal(c.answer.n_fds, 0);
+	assert_non_null(memmem(c.text.p, c.text.n, "mode 0640", 9));
+	end(&c);
+}
+
+static void
+clerk_says_where_a_policy_is_wrong(void **state)
+{
+	static struct clerk c;
+
+	(void)state;
+	start(&c);
+	ask_policy(&c, "version: 1\npolicies: {p: {rulez: []}}\n", -1);
+	assert_false(c.good);
+	end(&c);
+}
+
+static void
+clerk_ends_at_a_message_that_is_none(void **state)
+{
+	static struct clerk c;
+	struct msg m = { .op = OP_DIAL, .id = 1 };
+	enum err err = ERR_NONE;
+	int status = 0;
+
+	(void)state;
+	start(&c);
+	assert_int_equal(msg_send(c.fd, &m, &err), 0);
+	assert_int_equal(waitpid(c.pid, &status, 0), c.pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 1);
+	close(c.fd);
+}
+
+/* Many rules: what libraries do with much memory must be allowed too. */
+static void
+clerk_takes_a_long_policy(void **state)
+{
+	static struct clerk c;
+	struct buf text;
+
+	(void)state;
+	buf_init(&text, 8 << 20);
+	buf_put_str(&text, "version: 1\npolicies:\n  p:\n    rules:\n");
+	for (unsigned i = 0; i < 20000; i++)
+		buf_putf(&text, "      - allow: https://h%u.example.com/**\n",
+		    i);
+	start(&c);
+	ask_policy(&c, buf_text(&text), -1);
+	assert_true(c.good);
+	end(&c);
+	buf_release(&text);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(clerk_compiles_owner_then_policy),
+		cmocka_unit_test(
+		    clerk_refuses_a_configuration_that_others_read),
+		cmocka_unit_test(clerk_says_where_a_policy_is_wrong),
+		cmocka_unit_test(clerk_ends_at_a_message_that_is_none),
+		cmocka_unit_test(clerk_takes_a_long_policy),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
