@@ -213,9 +213,25 @@ take_event(struct build *b, const yaml_event_t *e)
 	return true;
 }
 
+/* Where byte `offset` of the file stands. */
+static struct load_at
+at_offset(const struct build *b, struct slice text, size_t offset)
+{
+	struct load_at place = { b->file, 1, 1 };
+
+	for (size_t i = 0; i < offset && i < text.n; i++) {
+		place.column++;
+		if (text.p[i] == '\n') {
+			place.line++;
+			place.column = 1;
+		}
+	}
+	return place;
+}
+
 /* The parser's own complaint. */
 static void
-refuse_syntax(struct build *b, const yaml_parser_t *parser)
+refuse_syntax(struct build *b, const yaml_parser_t *parser, struct slice text)
 {
 	struct load_at place = at(b, &parser->problem_mark);
 	const char *problem =
@@ -223,9 +239,8 @@ refuse_syntax(struct build *b, const yaml_parser_t *parser)
 	const char *context = parser->context == NULL ? "" : parser->context;
 
 	if (parser->error == YAML_READER_ERROR) {
-		place.line = place.column = 0;
-		load_error(b->report, place, "not UTF-8 text: %s at byte %zu",
-		    problem, parser->problem_offset);
+		place = at_offset(b, text, parser->problem_offset);
+		load_error(b->report, place, "not UTF-8 text: %s", problem);
 		return;
 	}
 	/* `*.example.test` without quotes: say what people meant. */
@@ -266,12 +281,12 @@ check_bytes(struct build *b, struct slice text)
 }
 
 static bool
-read_events(struct build *b, yaml_parser_t *parser)
+read_events(struct build *b, yaml_parser_t *parser, struct slice text)
 {
 	for (;;) {
 		yaml_event_t e;
 		if (!yaml_parser_parse(parser, &e)) {
-			refuse_syntax(b, parser);
+			refuse_syntax(b, parser, text);
 			return false;
 		}
 		bool good = take_event(b, &e);
@@ -289,6 +304,8 @@ doc_parse(struct slice text, struct slice file, struct arena *a,
 	struct build b = { .arena = a, .report = r, .file = file };
 	yaml_parser_t parser;
 
+	if (text.n == 0)
+		text = SLICE(""); /* libyaml asserts that there is a pointer */
 	if (!check_bytes(&b, text))
 		return NULL;
 	if (!yaml_parser_initialize(&parser)) {
@@ -296,9 +313,12 @@ doc_parse(struct slice text, struct slice file, struct arena *a,
 		    "out of memory");
 		return NULL;
 	}
+	/* Told the encoding, libyaml does not look for the mark any more. */
+	if (slice_has_prefix(text, SLICE("\xef\xbb\xbf")))
+		text = slice_from(text, 3);
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&parser, text.p, text.n);
-	bool good = read_events(&b, &parser);
+	bool good = read_events(&b, &parser, text);
 	yaml_parser_delete(&parser);
 	if (good && b.root == NULL) {
 		load_error(r, ((struct load_at){ file, 1, 1 }),

@@ -163,8 +163,10 @@ kind_name(const struct doc_node *node)
 
 bool
 read_keys(const struct read *r, const struct doc_node *node,
-    const struct read_key *keys, size_t n)
+    const struct read_key *keys, size_t n, bool *unknown)
 {
+	uint32_t before = r->report->n_errors;
+
 	if (node->kind != DOC_MAPPING) {
 		struct buf list;
 		buf_init(&list, 1024);
@@ -176,16 +178,26 @@ read_keys(const struct read *r, const struct doc_node *node,
 	}
 	for (const struct doc_node *k = node->first; k != NULL; k = k->next)
 		check_key(r, k, keys, n);
+	if (unknown != NULL)
+		*unknown = r->report->n_errors != before;
 	return true;
+}
+
+const struct doc_node *
+read_find_key(const struct doc_node *mapping, const char *name)
+{
+	for (const struct doc_node *k = mapping->first; k != NULL; k = k->next)
+		if (slice_eq_str(k->text, name))
+			return k;
+	return NULL;
 }
 
 const struct doc_node *
 read_find(const struct doc_node *mapping, const char *name)
 {
-	for (const struct doc_node *k = mapping->first; k != NULL; k = k->next)
-		if (slice_eq_str(k->text, name))
-			return k->value;
-	return NULL;
+	const struct doc_node *key = read_find_key(mapping, name);
+
+	return key == NULL ? NULL : key->value;
 }
 
 bool

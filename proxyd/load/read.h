@@ -39,12 +39,14 @@ struct read_key {
 /*
  * Check the keys of a mapping against the table: errors for those that are
  * elsewhere, later or nowhere, with the nearest key.  False if `node` is no
- * mapping.
+ * mapping.  `unknown`, if not NULL, is set: what is missing may be misspelt.
  */
 bool read_keys(const struct read *r, const struct doc_node *node,
-    const struct read_key *keys, size_t n);
+    const struct read_key *keys, size_t n, bool *unknown);
 
-/* The value of a key, or NULL; `key`, if not NULL, is set to its node. */
+/* A key, or NULL; and its value. */
+const struct doc_node *read_find_key(const struct doc_node *mapping,
+    const char *name);
 const struct doc_node *read_find(const struct doc_node *mapping,
     const char *name);
 

@@ -152,7 +152,7 @@ read_secret(struct read_owner *o, const struct doc_node *node,
 		return read_refuse(&o->r, secret,
 		    "a secret is never written here: expected `{file: PATH}` "
 		    "or `{env: NAME}`");
-	if (!read_keys(&o->r, secret, secret_keys, COUNT_OF(secret_keys)))
+	if (!read_keys(&o->r, secret, secret_keys, COUNT_OF(secret_keys), NULL))
 		return false;
 	const struct doc_node *file = read_find(secret, "file");
 	const struct doc_node *env = read_find(secret, "env");
@@ -239,7 +239,7 @@ read_place(struct read_owner *o, const struct doc_node *node,
 	struct slice like = { 0 };
 	bool good = true;
 
-	if (!read_keys(&o->r, node, place_keys, COUNT_OF(place_keys)))
+	if (!read_keys(&o->r, node, place_keys, COUNT_OF(place_keys), NULL))
 		return false;
 	const struct doc_node *env = read_find(node, "env");
 	const struct doc_node *shape = read_find(node, "like");
@@ -326,23 +326,30 @@ is_new(struct read_owner *o, const struct doc_node *key, struct slice name)
 }
 
 static bool
-is_free_place(struct read_owner *o, const struct load_credential *c)
+has_place(const struct load_credential *c, struct slice variable)
+{
+	for (uint32_t i = 0; i < c->n_places; i++)
+		if (slice_eq(c->places[i].env, variable))
+			return true;
+	return false;
+}
+
+/* One variable has one placeholder. */
+static bool
+is_free_place(struct read_owner *o, const struct load_credential *c,
+    struct slice variable)
 {
 	const struct load_owner_text *t = o->out;
 
-	for (uint32_t i = 0; i < t->n_credentials; i++)
-		for (uint32_t k = 0; k < t->credentials[i].n_places; k++)
-			for (uint32_t m = 0; m < c->n_places; m++) {
-				if (!slice_eq(c->places[m].env,
-					t->credentials[i].places[k].env))
-					continue;
-				load_error(o->r.report, c->at,
-				    "`place` names the variable `%.*s`, which "
-				    "credential `%.*s` has already",
-				    SLICE_ARG(c->places[m].env),
-				    SLICE_ARG(t->credentials[i].name));
-				return false;
-			}
+	for (uint32_t i = 0; i < t->n_credentials; i++) {
+		if (!has_place(&t->credentials[i], variable))
+			continue;
+		load_error(o->r.report, c->at,
+		    "`place` names the variable `%.*s`, which credential "
+		    "`%.*s` has already",
+		    SLICE_ARG(variable), SLICE_ARG(t->credentials[i].name));
+		return false;
+	}
 	return true;
 }
 
@@ -359,11 +366,13 @@ read_credential(struct read_owner *o, const struct doc_node *key)
 	if (!read_name(&o->r, key, "the name of a credential", &c.name) ||
 	    !is_new(o, key, c.name) ||
 	    !read_keys(&o->r, key->value, credential_keys,
-		COUNT_OF(credential_keys)))
+		COUNT_OF(credential_keys), NULL))
 		return;
 	for (size_t i = 0; i < COUNT_OF(parts); i++)
 		good = parts[i](o, key->value, &c) && good;
-	if (!good || !is_free_place(o, &c))
+	for (uint32_t i = 0; good && i < c.n_places; i++)
+		good = is_free_place(o, &c, c.places[i].env);
+	if (!good)
 		return;
 	t->credentials = READ_MORE(&o->r, t->credentials, t->n_credentials);
 	t->credentials[t->n_credentials++] = c;

@@ -149,7 +149,7 @@ read_paths(struct read_owner *o, const struct doc_node *node, bool write)
 static void
 read_files(struct read_owner *o, const struct doc_node *node)
 {
-	if (!read_keys(&o->r, node, files_keys, COUNT_OF(files_keys)))
+	if (!read_keys(&o->r, node, files_keys, COUNT_OF(files_keys), NULL))
 		return;
 	const struct doc_node *read = read_find(node, "read");
 	const struct doc_node *write = read_find(node, "write");
@@ -200,7 +200,7 @@ read_owner_file(struct read_owner *o, const struct doc_node *root)
 
 	if (is_policy_file(root))
 		return;
-	if (!read_keys(&o->r, root, file_keys, COUNT_OF(file_keys)))
+	if (!read_keys(&o->r, root, file_keys, COUNT_OF(file_keys), NULL))
 		return;
 	(void)read_version(&o->r, root); /* its complaint is counted */
 	for (size_t i = 0; i < COUNT_OF(keys); i++) {

@@ -105,16 +105,19 @@ read_one(struct read_policy *p, const struct doc_node *key,
 {
 	uint32_t before = p->r.report->n_errors;
 	const struct doc_node *body = key->value;
+	bool unknown = false;
 
 	policy->at = read_at(&p->r, key);
 	bool named =
 	    read_name(&p->r, key, "the name of a policy", &policy->name);
-	if (!read_keys(&p->r, body, policy_keys, COUNT_OF(policy_keys)))
+	if (!read_keys(&p->r, body, policy_keys, COUNT_OF(policy_keys),
+		&unknown))
 		return false;
 	const struct doc_node *rules = read_find(body, "rules");
 	if (rules == NULL)
-		return read_refuse(&p->r, body,
-		    "`rules` is missing (`rules: []` if nothing is allowed)");
+		return !unknown &&
+		    read_refuse(&p->r, body,
+			"`rules` is missing (`rules: []` if nothing is allowed)");
 	return read_rules(p, rules, policy) && named &&
 	    p->r.report->n_errors == before;
 }
@@ -124,14 +127,16 @@ read_policy_file(struct read_policy *p, const struct doc_node *root,
     struct load_policy_text **policies, uint32_t *n)
 {
 	uint32_t before = p->r.report->n_errors;
+	bool unknown = false;
 
 	*n = 0;
-	if (!read_keys(&p->r, root, file_keys, COUNT_OF(file_keys)))
+	if (!read_keys(&p->r, root, file_keys, COUNT_OF(file_keys), &unknown))
 		return false;
 	(void)read_version(&p->r, root); /* its complaint is counted */
 	const struct doc_node *node = read_find(root, "policies");
 	if (node == NULL)
-		return read_refuse(&p->r, root, "`policies` is missing");
+		return !unknown &&
+		    read_refuse(&p->r, root, "`policies` is missing");
 	if (node->kind != DOC_MAPPING || node->n == 0)
 		return read_refuse(&p->r, node,
 		    "expected a mapping from names to policies, such as "

@@ -164,7 +164,7 @@ read_slash(const struct read *r, const struct doc_node *node,
 
 /* `allow` or `deny`, exactly one. */
 static bool
-read_kind(struct read_policy *p, const struct doc_node *node,
+read_kind(struct read_policy *p, const struct doc_node *node, bool unknown,
     struct load_rule *rule)
 {
 	const struct doc_node *allow = read_find(node, "allow");
@@ -172,11 +172,12 @@ read_kind(struct read_policy *p, const struct doc_node *node,
 	bool good = true;
 
 	if (allow != NULL && deny != NULL)
-		return read_refuse(&p->r, node,
+		return read_refuse(&p->r, read_find_key(node, "deny"),
 		    "`allow` and `deny` in one rule: write two");
 	if (allow == NULL && deny == NULL)
-		return read_refuse(&p->r, node,
-		    "a rule has `allow: URL` or `deny: URL`");
+		return !unknown &&
+		    read_refuse(&p->r, node,
+			"a rule has `allow: URL` or `deny: URL`");
 	rule->deny = deny != NULL;
 	for (size_t i = 0; rule->deny && i < COUNT_OF(allow_keys); i++) {
 		const struct doc_node *extra = read_find(node, allow_keys[i]);
@@ -213,14 +214,13 @@ read_rule(struct read_policy *p, const struct doc_node *node, uint32_t index,
 	static const char *const keys[] = { "methods", "query",
 		"foreign_credentials", "encoded_slash" };
 	uint32_t before = p->r.report->n_errors;
+	bool unknown = false;
 
 	*rule = (struct load_rule){ .at = read_at(&p->r, node) };
-	if (!read_keys(&p->r, node, rule_keys, COUNT_OF(rule_keys)))
+	if (!read_keys(&p->r, node, rule_keys, COUNT_OF(rule_keys), &unknown))
 		return false;
-	if (read_find(node, "include") != NULL)
-		return false; /* said: it has no `allow` either */
 	bool good = read_rule_name(&p->r, node, index, rule);
-	good = read_kind(p, node, rule) && good;
+	good = read_kind(p, node, unknown, rule) && good;
 	rule->any_method = rule->deny;
 	rule->methods = METHODS_DEFAULT;
 	for (size_t i = 0; i < COUNT_OF(keys); i++) {

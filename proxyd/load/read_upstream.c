@@ -186,7 +186,7 @@ read_item(struct read_owner *o, const struct doc_node *node)
 	struct load_owner_text *t = o->out;
 	bool good = true;
 
-	if (!read_keys(&o->r, node, item_keys, COUNT_OF(item_keys)))
+	if (!read_keys(&o->r, node, item_keys, COUNT_OF(item_keys), NULL))
 		return;
 	for (size_t i = 0; i < COUNT_OF(parts); i++)
 		good = parts[i](o, node, &u) && good;

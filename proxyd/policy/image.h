@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* lint: table */
 /*
  * The form of the flat images: what load/ writes and this room reads.
  *

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files with errors, and what is said of them: tests/golden/policy-errors.  A
+ * line of X.err is `line:column: message`, one for each error, in order.  With
+ * UPDATE_GOLDEN set the .err files are written anew: the diff is the review.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "policy_bed.h"
+
+static void
+read_whole(const char *path, struct buf *out)
+{
+	FILE *f = fopen(path, "rb");
+	uint8_t chunk[4096];
+	size_t n;
+
+	buf_init(out, LIMIT_POLICY_FILE_SIZE * 2);
+	if (f == NULL)
+		return;
+	while ((n = fread(chunk, 1, sizeof(chunk), f)) > 0)
+		buf_put(out, slice_of(chunk, n));
+	fclose(f);
+}
+
+static void
+write_whole(const char *path, struct slice text)
+{
+	FILE *f = fopen(path, "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(text.p, 1, text.n, f), text.n);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* The errors of a file, as its .err has them; its warnings are not there. */
+static uint32_t
+errors_of(struct slice yaml, struct buf *out)
+{
+	struct load_report report = { 0 };
+	struct load_policy_in in = { .file = { SLICE("f"), SLICE("/work"),
+					 yaml },
+		.any = true };
+	struct buf image;
+
+	buf_init(&image, IMAGE_SIZE_MAX);
+	bool good = load_policy(&in, &image, &report);
+	assert_int_equal(good, report.n_errors == 0);
+	for (uint32_t i = 0; i < report.n; i++) {
+		const struct load_message *m = &report.messages[i];
+		if (m->severity == LOAD_ERROR)
+			buf_putf(out, "%u:%u: %.*s\n", m->at.line, m->at.column,
+			    SLICE_ARG(m->text));
+	}
+	uint32_t n = report.n_errors;
+	load_report_release(&report);
+	buf_release(&image);
+	return n;
+}
+
+static int
+is_yaml(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+
+	return n > 5 && strcmp(d->d_name + n - 5, ".yaml") == 0;
+}
+
+static void
+check_file(const char *path, bool good)
+{
+	char err[4096];
+	struct buf yaml, got, want;
+
+	snprintf(err, sizeof(err), "%.*s.err", (int)strlen(path) - 5, path);
+	read_whole(path, &yaml);
+	buf_init(&got, 65536);
+	uint32_t n = errors_of(buf_slice(&yaml), &got);
+	print_message("# %s\n", strrchr(path, '/') + 1);
+	assert_int_equal(n == 0, good);
+	if (!good && getenv("UPDATE_GOLDEN") != NULL)
+		write_whole(err, buf_slice(&got));
+	read_whole(good ? "/dev/null" : err, &want);
+	assert_string_equal(buf_text(&got), buf_text(&want));
+	buf_release(&yaml);
+	buf_release(&got);
+	buf_release(&want);
+}
+
+static void
+check_folder(const char *name, bool good, int least)
+{
+	struct dirent **found = NULL;
+	char dir[2048], path[4096];
+
+	snprintf(dir, sizeof(dir), "%s/%s", GOLDEN, name);
+	int n = scandir(dir, &found, is_yaml, alphasort);
+	assert_true(n >= least);
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, found[i]->d_name);
+		check_file(path, good);
+		free(found[i]);
+	}
+	free(found);
+}
+
+static void
+load_says_what_is_wrong_and_where(void **state)
+{
+	(void)state;
+	check_folder("policy-errors", false, 120);
+}
+
+static void
+load_takes_what_is_right(void **state)
+{
+	(void)state;
+	check_folder("policy-good", true, 12);
+}
+
+/* CF-09: refused from the events, before anything is built of it. */
+static void
+load_refuses_what_is_too_large_in_time(void **state)
+{
+	struct buf yaml, got;
+
+	(void)state;
+	buf_init(&yaml, 16 << 20);
+	buf_init(&got, 65536);
+	for (unsigned i = 0; i < 200000; i++)
+		buf_put_byte(&yaml, '[');
+	assert_int_equal(errors_of(buf_slice(&yaml), &got), 1);
+	assert_string_equal(buf_text(&got), "1:17: nested deeper than 16\n");
+	buf_clear(&yaml);
+	buf_clear(&got);
+	while (yaml.n <= LIMIT_POLICY_FILE_SIZE)
+		buf_put_str(&yaml, "# a comment\n");
+	assert_int_equal(errors_of(buf_slice(&yaml), &got), 1);
+	assert_string_equal(buf_text(&got), "1:1: larger than 8388608 bytes\n");
+	buf_release(&yaml);
+	buf_release(&got);
+}
+
+static void
+load_keeps_fifty_errors_and_counts_the_rest(void **state)
+{
+	struct bed b;
+	struct buf yaml;
+
+	(void)state;
+	buf_init(&yaml, 1 << 20);
+	buf_put_str(&yaml, "version: 1\npolicies:\n  p:\n    rules:\n");
+	for (unsigned i = 0; i < 70; i++)
+		buf_put_str(&yaml, "      - allow: ok.test\n");
+	bed_load(&b, NULL, buf_text(&yaml));
+	assert_null(b.program);
+	assert_non_null(strstr(buf_text(&b.text), "20 more errors\n"));
+	bed_release(&b);
+	buf_release(&yaml);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(load_says_what_is_wrong_and_where),
+		cmocka_unit_test(load_takes_what_is_right),
+		cmocka_unit_test(load_refuses_what_is_too_large_in_time),
+		cmocka_unit_test(load_keeps_fifty_errors_and_counts_the_rest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
