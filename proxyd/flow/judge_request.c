@@ -49,7 +49,9 @@ read_target(struct request *r)
 	const struct target *t = &req->target;
 	const char *scheme = r->facts.scheme == SCHEME_HTTPS ? "https" : "http";
 
-	if (slice_eq(req->method, SLICE("CONNECT")))
+	/* With a path it is a method like others that no rule can name. */
+	if (t->form == TARGET_AUTHORITY &&
+	    slice_eq(req->method, SLICE("CONNECT")))
 		fault(r, REASON_HTTP_CONNECT, "CONNECT");
 	if (t->form == TARGET_AUTHORITY || t->form == TARGET_ASTERISK)
 		fault(r, REASON_HTTP_TARGET_FORM,
@@ -126,8 +128,9 @@ read_request(struct request *r)
 	read_path(r);
 	look_for_credentials(r);
 	if (req->expect == H1_EXPECT_OTHER) {
-		fault(r, REASON_HTTP_HEADER, "Expect other than 100-continue");
-		if (r->facts.fault == REASON_HTTP_HEADER)
+		fault(r, REASON_HTTP_MALFORMED,
+		    "Expect other than 100-continue");
+		if (r->facts.fault == REASON_HTTP_MALFORMED)
 			r->x.refusal.status = 417;
 	}
 }

@@ -207,7 +207,7 @@ is_beyond_wire(enum reason r)
 	return r == REASON_HTTP_HOST_DENIED || r == REASON_HTTP_HOST_MISMATCH ||
 	    r == REASON_HTTP_PATH_DENIED || r == REASON_HTTP_METHOD_DENIED ||
 	    r == REASON_HTTP_QUERY_DENIED || r == REASON_DENY_RULE ||
-	    r == REASON_TLS_SNI_DENIED;
+	    r == REASON_TLS_SNI_DENIED || r == REASON_CRED_CLIENT_AUTH;
 }
 
 static void

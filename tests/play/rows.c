@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows of tests/cases against the real flow, http and policy: each whole,
+ * and byte by byte.  The verdict in the records is the row's reason, and the
+ * other side saw what the row says and nothing else.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "base/ascii.h"
+#include "case.h"
+#include "load/load.h"
+#include "wire/h1_body.h"
+#include "wire/h1_head.h"
+#include "world.h"
+
+#define TRICKLE_MAX 700 /* longer cases are not sent byte by byte */
+#define CANNED "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+static struct buf policies; /* the text of policies.yaml */
+
+static void
+read_policies(void)
+{
+	char bytes[4096];
+	size_t n;
+	FILE *f = fopen(CASES "/policies.yaml", "r");
+
+	assert_non_null(f);
+	buf_init(&policies, 1 << 20);
+	while ((n = fread(bytes, 1, sizeof(bytes), f)) != 0)
+		buf_put(&policies, slice_of(bytes, n));
+	fclose(f);
+}
+
+static void
+begin(struct world *w, const char *policy, struct buf *image)
+{
+	const struct load_policy_in in = {
+		.file = { .name = SLICE("policies.yaml"),
+		    .dir = SLICE("/"),
+		    .bytes = buf_slice(&policies) },
+		.policy = slice_of_str(policy),
+		.trusted = true,
+		.key = { 7 },
+	};
+	struct load_report report = { 0 };
+	enum err err;
+
+	buf_init(image, 16 << 20);
+	bool loaded = load_policy(&in, image, &report);
+	load_report_release(&report);
+	assert_true(loaded);
+	struct program *program = program_open(buf_slice(image), &err);
+	assert_non_null(program);
+	world_init(w, program);
+}
+
+/* What is whole of the messages in `got`: heads as they are, bodies bare. */
+static void
+normalise(struct slice got, bool requests, struct buf *out)
+{
+	while (got.n != 0) {
+		struct h1_request req = { 0 };
+		struct h1_response res = { 0 };
+		struct h1_body body;
+		struct parse_fail fail;
+		struct slice data;
+		size_t used, begun = out->n;
+
+		enum parse p = requests ?
+		    h1_request_take(got, &h1_limits, &req, &used, &fail) :
+		    h1_response_take(got, &h1_limits, SLICE("GET"), &res, &used,
+			&fail);
+		if (p != PARSE_DONE)
+			return;
+		buf_put(out, slice_first(got, used));
+		got = slice_from(got, used);
+		h1_body_init(&body, requests ? req.body : res.body,
+		    requests ? req.length : res.length, H1_CLIENT);
+		do {
+			p = h1_body_take(&body, got, &data, &used, &fail);
+			if (p == PARSE_BAD || (p == PARSE_MORE && used == 0)) {
+				out->n = begun;
+				return;
+			}
+			buf_put(out, data);
+			got = slice_from(got, used);
+		} while (p == PARSE_MORE);
+	}
+}
+
+/* The reason of the first record that denies, else "allow". */
+static void
+first_denial(const struct world *w, char *out, size_t max)
+{
+	struct slice rest = buf_slice(&w->records);
+	const char deny[] = " deny ";
+	const uint8_t *p =
+	    rest.n == 0 ? NULL : memmem(rest.p, rest.n, deny, sizeof(deny) - 1);
+
+	snprintf(out, max, "allow");
+	if (p == NULL)
+		return;
+	p += sizeof(deny) - 1;
+	size_t n = 0;
+	while (p[n] != ' ' && p[n] != '\n')
+		n++;
+	snprintf(out, max, "%.*s", (int)n, (const char *)p);
+}
+
+static void
+send_to(struct world *w, struct peer *peer, struct slice bytes, bool trickle)
+{
+	if (!trickle) {
+		buf_put(&peer->sends, bytes);
+		world_turn(w);
+		return;
+	}
+	for (size_t i = 0; i < bytes.n; i++) {
+		buf_put_byte(&peer->sends, bytes.p[i]);
+		world_turn(w);
+	}
+}
+
+/* Every upstream answers each whole request that it has seen. */
+static void
+answer_all(struct world *w)
+{
+	size_t answered = 0, asked;
+
+	do {
+		struct buf seen;
+		buf_init(&seen, 4 << 20);
+		for (size_t i = 0; i < w->n_upstreams; i++)
+			normalise(buf_slice(&w->upstream[i].got), true, &seen);
+		asked = 0;
+		for (size_t at = 0; at + 11 <= seen.n; at++)
+			asked += memcmp(seen.p + at, " HTTP/1.1\r\n", 11) == 0;
+		buf_release(&seen);
+		if (asked <= answered)
+			return;
+		answered++;
+		send_to(w, w->latest, SLICE(CANNED), false);
+	} while (true);
+}
+
+static void
+connect_to(struct world *w, bool plain)
+{
+	const struct program *p = w->sandbox->generation->program;
+	struct ip dst;
+
+	/* A name of one pattern: its own address; else the wildcard's. */
+	if (!program_address(p, SLICE("ok.test"), &dst) &&
+	    !program_address(p, SLICE("a.ok.test"), &dst) &&
+	    !program_address(p, SLICE("_x.ok.test"), &dst) &&
+	    !program_address(p, SLICE("xn--bcher-kva.test"), &dst))
+		dst = program_refusal_address(p);
+	world_connect(w, &dst, plain ? 80 : 443);
+	if (plain)
+		return;
+	world_put_hello(&w->client->sends, SLICE("ok.test"), true);
+	world_turn(w);
+}
+
+static void
+run_request(struct world *w, struct slice bytes, bool trickle, struct buf *saw)
+{
+	send_to(w, w->client, bytes, trickle);
+	answer_all(w);
+	w->client->ends = true;
+	world_turn(w);
+	answer_all(w);
+	world_pass(w, 20000);
+	for (size_t i = 0; i < w->n_upstreams; i++)
+		normalise(buf_slice(&w->upstream[i].got), true, saw);
+}
+
+static void
+run_answer(struct world *w, struct slice bytes, bool trickle, struct buf *saw)
+{
+	send_to(w, w->client, SLICE("GET / HTTP/1.1\r\nHost: ok.test\r\n\r\n"),
+	    false);
+	send_to(w, &w->upstream[0], bytes, trickle);
+	w->upstream[0].ends = true;
+	world_turn(w);
+	world_pass(w, 20000);
+	normalise(buf_slice(&w->client->got), false, saw);
+}
+
+static void
+run_hello(struct world *w, struct slice bytes, bool trickle)
+{
+	struct ip dst;
+
+	assert_true(program_address(w->sandbox->generation->program,
+	    SLICE("ok.test"), &dst));
+	world_connect(w, &dst, 443);
+	send_to(w, w->client, bytes, trickle);
+	world_pass(w, 20000);
+	w->client->ends = true;
+	world_turn(w);
+	world_pass(w, 20000);
+}
+
+static void
+run(const struct case_row *row, struct slice bytes, struct slice sees,
+    bool trickle)
+{
+	struct world world;
+	struct buf image, saw;
+	char got[64];
+	bool plain = strncmp(row->policy, "plain", 5) == 0;
+
+	buf_init(&saw, 4 << 20);
+	begin(&world, row->policy, &image);
+	if (strcmp(row->input, "hello") == 0) {
+		run_hello(&world, bytes, trickle);
+	} else {
+		connect_to(&world, plain);
+		if (strcmp(row->input, "answer") == 0)
+			run_answer(&world, bytes, trickle, &saw);
+		else
+			run_request(&world, bytes, trickle, &saw);
+	}
+	first_denial(&world, got, sizeof(got));
+	if (strcmp(got, row->reason) != 0)
+		fail_msg("%s%s: %s, not %s\n%.*s", row->id,
+		    trickle ? " byte by byte" : "", got, row->reason,
+		    SLICE_ARG(buf_slice(&world.records)));
+	/* Our own refusal is what a client sees of a bad answer. */
+	bool ours =
+	    strcmp(row->input, "answer") == 0 && strcmp(got, "allow") != 0;
+	if (!ours && !slice_eq(buf_slice(&saw), sees))
+		fail_msg("%s%s: the other side saw\n%.*s\nand not\n%.*s",
+		    row->id, trickle ? " byte by byte" : "",
+		    SLICE_ARG(buf_slice(&saw)), SLICE_ARG(sees));
+	assert_int_equal(world.n_wrong, 0);
+	world_release(&world);
+	assert_int_equal(world.n_ended, 1);
+	buf_release(&image);
+	buf_release(&saw);
+}
+
+static void
+run_row(const struct case_row *row)
+{
+	static uint8_t bytes[CASE_SIZE], sees[CASE_SIZE];
+	size_t picks = 1, none;
+	size_t n_sees = case_unescape(row->sees, 0, &none, sees);
+
+	for (size_t pick = 0; pick < picks; pick++) {
+		size_t n = case_unescape(row->bytes, pick, &picks, bytes);
+		run(row, slice_of(bytes, n), slice_of(sees, n_sees), false);
+		if (n <= TRICKLE_MAX && pick == 0)
+			run(row, slice_of(bytes, n), slice_of(sees, n_sees),
+			    true);
+	}
+}
+
+static void
+run_file(const char *name)
+{
+	char path[512], *line = NULL;
+	size_t size = 0, rows = 0;
+
+	snprintf(path, sizeof(path), "%s/%s.rows", CASES, name);
+	FILE *f = fopen(path, "r");
+	assert_non_null(f);
+	while (getline(&line, &size, f) > 0) {
+		struct case_row row;
+		if (!case_read(line, &row))
+			continue;
+		run_row(&row);
+		rows++;
+	}
+	free(line);
+	fclose(f);
+	print_message("# %s: %zu rows\n", name, rows);
+	assert_true(rows != 0);
+}
+
+static void
+rows_of_names(void **state)
+{
+	(void)state;
+	run_file("nm");
+}
+
+static void
+rows_of_paths(void **state)
+{
+	(void)state;
+	run_file("pt");
+}
+
+static void
+rows_of_framing(void **state)
+{
+	(void)state;
+	run_file("sm");
+}
+
+static void
+rows_of_hellos(void **state)
+{
+	(void)state;
+	run_file("tl");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_of_names),
+		cmocka_unit_test(rows_of_paths),
+		cmocka_unit_test(rows_of_framing),
+		cmocka_unit_test(rows_of_hellos),
+	};
+
+	read_policies();
+	int failed = cmocka_run_group_tests_name("rows", tests, NULL, NULL);
+	buf_release(&policies);
+	return failed;
+}
