@@ -56,7 +56,13 @@ void job_stopped(struct job *job, int number);
  * The end: terminal and modes as they were.  If the keyboard ended the command
  * (SIGINT, SIGQUIT), the rest of the caller's group hears of it as well, as it
  * would have without us.
+ *
+ * The signal by which we should end ourselves then, 0 otherwise: a shell goes
+ * on with its script when a program only exits with 130.
  */
-void job_end(struct job *job, const struct pid1_news *last);
+int job_end(struct job *job, const struct pid1_news *last);
+
+/* End ourselves by that signal, as the very last thing. */
+void job_die(int number);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/ip.h"
 #include "base/limits.h"
+#include "ns/fds.h"
 #include "ns/pass.h"
 #include "ns/rtnl.h"
 #include "ns/setup.h"
@@ -30,6 +31,7 @@ setup_alone(int channel)
 {
 	/* The monitor may have died before: the channel's end tells later. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	fds_reset_signals();
 	if (channel != 3)
 		dup3(channel, 3, O_CLOEXEC);
 	close_range(4, ~0U, 0);

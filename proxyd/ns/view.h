@@ -58,10 +58,14 @@ MUST_USE int view_check(const struct view *view, struct fail *fail);
 /*
  * Build it and make it the root; the working directory is then the sandbox's.
  * On failure the process is in an undefined place and must end.
+ *
+ * sockets  those of the host, read before its network namespace was left
+ * repos    set to the repositories in the working directory; the caller
+ *	    releases them
  */
-MUST_USE int view_build(const struct view *view, struct fail *fail);
-
-/* Is `path` `folder` or below it?  Both absolute and clean.  Pure. */
-bool view_is_below(const char *path, const char *folder);
+struct repos;
+struct sockets;
+MUST_USE int view_build(const struct view *view, const struct sockets *sockets,
+    struct repos *repos, struct fail *fail);
 
 #endif

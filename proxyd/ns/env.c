@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ns/env.h"
+#include "base/mem.h"
+
+/* Nothing here starts a program, names a file that one loads, or holds a
+ * secret; LC_* are taken beside these. */
+static const char *const listed[] = { "PATH", "HOME", "TERM", "LANG", "TZ",
+	"USER", "LOGNAME", "SHELL" };
+
+/* Does "NAME=value" have that name? */
+static bool
+is_named(const char *entry, const char *name, size_t n)
+{
+	return strncmp(entry, name, n) == 0 && entry[n] == '=';
+}
+
+static void
+put(struct env *env, char *entry)
+{
+	size_t n = strcspn(entry, "=");
+
+	for (size_t i = 0; i < env->n; i++) {
+		if (!is_named(env->list[i], entry, n))
+			continue;
+		free(env->list[i]);
+		env->list[i] = entry;
+		return;
+	}
+	env->list = reallocarray(env->list, env->n + 2, sizeof(*env->list));
+	if (env->list == NULL)
+		abort();
+	env->list[env->n++] = entry;
+	env->list[env->n] = NULL;
+}
+
+void
+env_init(struct env *env, char *const *caller)
+{
+	*env = (struct env){ .list = mem_array(1, sizeof(char *)) };
+	for (size_t i = 0; i < COUNT_OF(listed); i++)
+		(void)env_keep(env, caller, listed[i]);
+	for (; *caller != NULL; caller++)
+		if (strncmp(*caller, "LC_", 3) == 0 &&
+		    strchr(*caller, '=') != NULL)
+			put(env, mem_strdup(*caller));
+}
+
+bool
+env_keep(struct env *env, char *const *caller, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; *caller != NULL; caller++) {
+		if (!is_named(*caller, name, n))
+			continue;
+		put(env, mem_strdup(*caller));
+		return true;
+	}
+	return false;
+}
+
+void
+env_set(struct env *env, const char *name, const char *value)
+{
+	size_t size = strlen(name) + strlen(value) + 2;
+	char *entry = mem_alloc(size);
+
+	snprintf(entry, size, "%s=%s", name, value);
+	put(env, entry);
+}
+
+const char *
+env_find(const struct env *env, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < env->n; i++)
+		if (is_named(env->list[i], name, n))
+			return env->list[i] + n + 1;
+	return NULL;
+}
+
+void
+env_release(struct env *env)
+{
+	for (size_t i = 0; i < env->n; i++)
+		free(env->list[i]);
+	free(env->list);
+	*env = (struct env){ 0 };
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "ns/etc.h"
+#include "ns/mount.h"
+#include "ns/netns.h"
+#include "ns/path.h"
+
+/* Names come from /etc/hosts and from us: no daemon of the host is asked. */
+static const char nsswitch[] = "passwd: files\n"
+			       "group: files\n"
+			       "shadow: files\n"
+			       "gshadow: files\n"
+			       "hosts: files dns\n"
+			       "networks: files\n"
+			       "protocols: files\n"
+			       "services: files\n"
+			       "ethers: files\n"
+			       "rpc: files\n"
+			       "netgroup: files\n";
+static const char resolv[] = "nameserver " NETNS_ADDR4 "\n";
+
+static int
+write_all(int fd, struct slice data)
+{
+	while (data.n != 0) {
+		ssize_t n = write(fd, data.p, data.n);
+		if (n == -1)
+			return -1;
+		data = slice_from(data, (size_t)n);
+	}
+	return 0;
+}
+
+/* A file below `stage`, its folders too. */
+static int
+put(int stage, const char *path, struct slice data, struct fail *fail)
+{
+	char folder[PATH_MAX];
+	const char *name = strrchr(path, '/');
+	int fd = -1;
+
+	if (!path_folder(folder, sizeof(folder), path))
+		return fail_set(fail, ERR_FULL, "too long a path: %s", path);
+	int at = mount_make_place(stage, folder, true);
+	if (at != -1)
+		fd = openat(at, name + 1,
+		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		    0644);
+	if (fd == -1 || write_all(fd, data) == -1) {
+		fail_errno(fail, "cannot write /etc%s of the sandbox", path);
+		mount_close(at);
+		mount_close(fd);
+		return -1;
+	}
+	close(at);
+	close(fd);
+	return 0;
+}
+
+static int
+put_hosts(int stage, const char *host, struct fail *fail)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+	    "127.0.0.1\tlocalhost\n"
+	    "127.0.1.1\t%s\n"
+	    "::1\tlocalhost ip6-localhost ip6-loopback\n",
+	    host);
+	if (put(stage, "/hosts", slice_of_str(text), fail) == -1)
+		return -1;
+	snprintf(text, sizeof(text), "%s\n", host);
+	return put(stage, "/hostname", slice_of_str(text), fail);
+}
+
+static int
+fill(int stage, const struct view *view, struct fail *fail)
+{
+	for (size_t i = 0; i < view->n_files; i++) {
+		const struct view_file *f = &view->files[i];
+		if (!path_is_clean(f->path) || !path_is_below(f->path, "/etc"))
+			return fail_set(fail, ERR_MESSAGE,
+			    "%s is no file in /etc", f->path);
+		if (put(stage, f->path + strlen("/etc"), f->data, fail) == -1)
+			return -1;
+	}
+	/* Ours last: no file of the caller's stands in for them. */
+	if (put(stage, "/resolv.conf", slice_of_str(resolv), fail) == -1 ||
+	    put(stage, "/nsswitch.conf", slice_of_str(nsswitch), fail) == -1 ||
+	    put_hosts(stage, view->host, fail) == -1)
+		return -1;
+	/* Root in there is root to these files, and has no business in them. */
+	if (view->root &&
+	    (put(stage, "/shadow", SLICE(""), fail) == -1 ||
+		put(stage, "/gshadow", SLICE(""), fail) == -1))
+		return -1;
+	return 0;
+}
+
+int
+etc_make(const struct view *view, const char *stage, const char *host,
+    struct fail *fail)
+{
+	char lower[128];
+	const char *options[] = { "lowerdir", lower, NULL, NULL };
+	int fd = open(stage, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd == -1)
+		return fail_errno(fail, "cannot open %s", stage);
+	int filled = fill(fd, view, fail);
+	close(fd);
+	if (filled == -1)
+		return -1;
+	snprintf(lower, sizeof(lower), "%s:%s", stage, host);
+	int tree = mount_new("overlay", options, MOUNT_READ);
+	if (tree == -1)
+		return fail_refused(fail, FAIL_OVERLAY,
+		    "cannot mount an overlay over /etc");
+	return tree;
+}

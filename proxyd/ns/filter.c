@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <asm/ioctls.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <sys/socket.h>
+
+#include <seccomp.h>
+
+#include "ns/filter.h"
+
+#define LOW 0xffffffffu /* the kernel looks at these bits of an int alone */
+
+/*
+ * Families that exist: UNIX, INET, INET6, and NETLINK for rtnetlink.  VSOCK
+ * reaches the host of a virtual machine whatever the network namespace.
+ * Compared are all 64 bits: an odd upper half is no family of ours.
+ */
+static int
+deny_families(scmp_filter_ctx ctx)
+{
+	static const int calls[] = { SCMP_SYS(socket), SCMP_SYS(socketpair) };
+	static const int gaps[] = { 0, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14,
+		15 };
+	int rc = 0;
+
+	_Static_assert(AF_UNIX == 1 && AF_INET == 2 && AF_INET6 == 10 &&
+		AF_NETLINK == 16,
+	    "what is between the gaps");
+	for (size_t c = 0; rc == 0 && c < COUNT_OF(calls); c++) {
+		for (size_t i = 0; rc == 0 && i < COUNT_OF(gaps); i++)
+			rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT),
+			    calls[c], 1,
+			    SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)gaps[i]));
+		if (rc == 0)
+			rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT),
+			    calls[c], 1, SCMP_A0(SCMP_CMP_GT, AF_NETLINK));
+	}
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT),
+		    SCMP_SYS(socket), 2, SCMP_A0(SCMP_CMP_EQ, AF_NETLINK),
+		    SCMP_A2(SCMP_CMP_NE, NETLINK_ROUTE));
+	return rc;
+}
+
+/* Typing into the caller's terminal, which is the command's too. */
+static int
+deny_typing(scmp_filter_ctx ctx)
+{
+	static const unsigned requests[] = { TIOCSTI, TIOCLINUX };
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < COUNT_OF(requests); i++)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM),
+		    SCMP_SYS(ioctl), 1,
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, LOW, requests[i]));
+	return rc;
+}
+
+/* Keys of the user are in no namespace; io_uring would go round this list. */
+static int
+deny_calls(scmp_filter_ctx ctx)
+{
+	static const int calls[] = { SCMP_SYS(keyctl), SCMP_SYS(add_key),
+		SCMP_SYS(request_key), SCMP_SYS(io_uring_setup),
+		SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register) };
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < COUNT_OF(calls); i++)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), calls[i], 0);
+	return rc;
+}
+
+int
+filter_load(struct fail *fail)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+	int rc = -ENOMEM;
+
+	if (ctx == NULL)
+		goto end;
+	/* Numbers of another ABI (i386, x32) would mean other calls. */
+	rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH,
+	    SCMP_ACT_ERRNO(EPERM));
+	if (rc == 0)
+		rc = deny_families(ctx);
+	if (rc == 0)
+		rc = deny_typing(ctx);
+	if (rc == 0)
+		rc = deny_calls(ctx);
+	if (rc == 0)
+		rc = seccomp_load(ctx);
+
+end:
+	seccomp_release(ctx);
+	if (rc == 0)
+		return 0;
+	errno = -rc;
+	return fail_errno(fail, "cannot load the list of system calls");
+}

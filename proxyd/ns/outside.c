@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "ns/gitkeys.h"
+#include "ns/mount.h"
+#include "ns/outside.h"
+#include "ns/readfile.h"
+#include "ns/startfile.h"
+
+/*
+ * Files of a repository that say what git runs.  `commondir` sends git to
+ * another folder for its configuration and hooks: gitrepository-layout(5).
+ */
+static const struct {
+	const char *name;
+	bool whole; /* put back as a whole; else those keys of it */
+} files[] = { { "config", false }, { "config.worktree", false },
+	{ "commondir", true } };
+
+/* Where a link led before, which may have become another one. */
+#define LINK_SIZE 4096
+
+struct kept {
+	char *path;	   /* owned */
+	struct buf before; /* its content */
+	bool existed, whole;
+};
+
+struct kept_link {
+	char *path;   /* owned; .git or hooks, where it is a link */
+	char *target; /* owned */
+};
+
+struct outside {
+	int work; /* owned; the folder */
+	struct repos repos;
+	struct kept *kept; /* owned */
+	size_t n_kept;
+	struct kept_link *links; /* owned */
+	size_t n_links;
+	struct startfiles start;
+	outside_line *on_line; /* while settling */
+	void *arg;
+	size_t n_lines;
+};
+
+static void say(struct outside *o, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void
+say(struct outside *o, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	if (++o->n_lines > OUTSIDE_LINES_MAX)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	o->on_line(text, o->arg);
+}
+
+static char *
+joined(const char *folder, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s%s%s", folder,
+	    folder[0] == '\0' ? "" : "/", name);
+	return mem_strdup(path);
+}
+
+static void
+keep_files(struct outside *o, const char *folder)
+{
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
+		o->kept =
+		    reallocarray(o->kept, o->n_kept + 1, sizeof(*o->kept));
+		if (o->kept == NULL)
+			abort();
+		struct kept *k = &o->kept[o->n_kept++];
+		*k = (struct kept){ .path = joined(folder, files[i].name),
+			.whole = files[i].whole };
+		buf_init(&k->before, OUTSIDE_FILE_MAX);
+		k->existed = readfile(o->work, k->path, &k->before) == 0;
+	}
+}
+
+static DIR *
+open_folder(const struct outside *o, const char *path)
+{
+	int fd = mount_open_plain(o->work, path, O_RDONLY | O_DIRECTORY);
+	DIR *dir = fd == -1 ? NULL : fdopendir(fd);
+
+	if (dir == NULL)
+		mount_close(fd);
+	return dir;
+}
+
+/* Linked working trees of a repository; git-worktree(1). */
+static void
+each_worktree(struct outside *o, const char *repo,
+    void (*take)(struct outside *o, const char *folder))
+{
+	char *worktrees = joined(repo, "worktrees");
+	DIR *dir = open_folder(o, worktrees);
+	const struct dirent *d;
+
+	while (dir != NULL && (d = readdir(dir)) != NULL) {
+		char *path = joined(worktrees, d->d_name);
+		if (d->d_name[0] != '.')
+			take(o, path);
+		free(path);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	free(worktrees);
+}
+
+static void
+keep_link(struct outside *o, char *path)
+{
+	char target[LINK_SIZE];
+	ssize_t n = readlinkat(o->work, path, target, sizeof(target) - 1);
+
+	if (n == -1) {
+		free(path);
+		return;
+	}
+	target[n] = '\0';
+	o->links = reallocarray(o->links, o->n_links + 1, sizeof(*o->links));
+	if (o->links == NULL)
+		abort();
+	o->links[o->n_links++] = (struct kept_link){ path, mem_strdup(target) };
+}
+
+/* The folders in which start files count: the first, and each repository's. */
+static void
+find_start(struct startfiles *s, int work, const struct repos *repos)
+{
+	char **folder = mem_array(repos->n + 1, sizeof(*folder));
+	size_t n = 0;
+
+	folder[n++] = mem_strdup("");
+	for (size_t i = 0; i < repos->n; i++) {
+		const char *path = repos->repo[i].path;
+		const char *end = strrchr(path, '/');
+		/* ".git" itself is in the first folder, looked into already. */
+		if (end == NULL || strcmp(end, "/.git") != 0)
+			continue;
+		folder[n++] = strndup(path, (size_t)(end - path));
+		if (folder[n - 1] == NULL)
+			abort();
+	}
+	startfiles_find(s, work, folder, n);
+	for (size_t i = 0; i < n; i++)
+		free(folder[i]);
+	free(folder);
+}
+
+struct outside *
+outside_new(const char *work, struct repos *repos)
+{
+	struct outside *o = mem_alloc(sizeof(*o));
+
+	o->work = open(work, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	o->repos = *repos;
+	*repos = (struct repos){ 0 };
+	if (getrandom(o->start.key, sizeof(o->start.key), 0) !=
+	    (ssize_t)sizeof(o->start.key))
+		abort();
+	for (size_t i = 0; i < o->repos.n; i++) {
+		const struct repo *r = &o->repos.repo[i];
+		if (r->kind == REPO_LINK)
+			keep_link(o, mem_strdup(r->path));
+		if (r->kind != REPO_FOLDER)
+			continue;
+		keep_link(o, joined(r->path, "hooks"));
+		keep_files(o, r->path);
+		each_worktree(o, r->path, keep_files);
+	}
+	find_start(&o->start, o->work, &o->repos);
+	return o;
+}
+
+/* Compare a file with what it was; `mended` is what it has to be. */
+static enum gitkeys
+compare(const struct kept *k, bool exists, struct slice after,
+    struct buf *mended)
+{
+	enum gitkeys result = GITKEYS_UNREADABLE;
+
+	if (k->whole && exists == k->existed &&
+	    slice_eq(after, buf_slice(&k->before)))
+		result = GITKEYS_SAME;
+	else if (!k->whole && (exists || !k->existed))
+		result = gitkeys_mend(buf_slice(&k->before), after, mended);
+	if (result == GITKEYS_UNREADABLE) {
+		buf_clear(mended);
+		buf_put(mended, buf_slice(&k->before));
+	}
+	return result;
+}
+
+static void
+settle_file(struct outside *o, const struct kept *k)
+{
+	struct buf after, mended;
+	bool ok;
+
+	buf_init(&after, OUTSIDE_FILE_MAX);
+	buf_init(&mended, OUTSIDE_FILE_MAX);
+	bool exists = readfile(o->work, k->path, &after) == 0;
+	enum gitkeys result = compare(k, exists, buf_slice(&after), &mended);
+	if (result == GITKEYS_UNREADABLE && !k->existed)
+		ok = unlinkat(o->work, k->path, 0) == 0;
+	else
+		ok = result == GITKEYS_SAME ||
+		    (!mended.failed &&
+			readfile_replace(o->work, k->path,
+			    buf_slice(&mended)) == 0);
+	if (result != GITKEYS_SAME)
+		say(o, "%s: %s; %s", k->path,
+		    result == GITKEYS_MENDED ?
+			"keys that run programs were changed" :
+			"it was changed beyond reading",
+		    ok ? "put back" : "PUTTING IT BACK FAILED");
+	buf_release(&after);
+	buf_release(&mended);
+}
+
+static void
+settle_link(struct outside *o, const struct kept_link *l)
+{
+	char target[LINK_SIZE];
+	ssize_t n = readlinkat(o->work, l->path, target, sizeof(target) - 1);
+
+	if (n >= 0) {
+		target[n] = '\0';
+		if (strcmp(target, l->target) == 0)
+			return;
+	}
+	if (n >= 0 && unlinkat(o->work, l->path, 0) == 0 &&
+	    symlinkat(l->target, o->work, l->path) == 0)
+		say(o, "%s: the link was changed; it was put back", l->path);
+	else
+		say(o, "%s: it was a link to %s, and is not any more", l->path,
+		    l->target);
+}
+
+static bool
+was_there(const struct outside *o, const char *path)
+{
+	for (size_t i = 0; i < o->repos.n; i++)
+		if (strcmp(o->repos.repo[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+static bool
+is_kept(const struct outside *o, const char *path)
+{
+	for (size_t i = 0; i < o->n_kept; i++)
+		if (strcmp(o->kept[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+/* Does a new repository have a hook that git would run? */
+static bool
+has_hooks(const struct outside *o, const char *repo)
+{
+	char *path = joined(repo, "hooks");
+	DIR *dir = open_folder(o, path);
+	const struct dirent *d;
+	bool found = false;
+
+	while (!found && dir != NULL && (d = readdir(dir)) != NULL) {
+		size_t n = strlen(d->d_name);
+		found = d->d_name[0] != '.' &&
+		    (n < 7 || strcmp(d->d_name + n - 7, ".sample") != 0);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	free(path);
+	return found;
+}
+
+/* What the command made: nothing to put back, but to tell. */
+static void
+tell_files(struct outside *o, const char *folder)
+{
+	static const char usual[] = "../..\n"; /* a worktree's commondir */
+	struct buf data;
+
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
+		char *path = joined(folder, files[i].name);
+		buf_init(&data, OUTSIDE_FILE_MAX);
+		bool exists =
+		    !is_kept(o, path) && readfile(o->work, path, &data) == 0;
+		if (exists && !files[i].whole &&
+		    gitkeys_has_any(buf_slice(&data)))
+			say(o, "%s: new, with keys that run programs", path);
+		if (exists && files[i].whole &&
+		    !slice_eq_str(buf_slice(&data), usual))
+			say(o, "%s: new, git goes where it says", path);
+		buf_release(&data);
+		free(path);
+	}
+}
+
+static void
+settle_repo(struct outside *o, const struct repo *r)
+{
+	bool is_new = !was_there(o, r->path);
+
+	if (r->kind == REPO_FOLDER)
+		each_worktree(o, r->path, tell_files);
+	if (!is_new)
+		return;
+	if (r->kind != REPO_FOLDER) {
+		say(o, "%s: new, and leads to a repository elsewhere", r->path);
+		return;
+	}
+	if (has_hooks(o, r->path))
+		say(o, "%s/hooks: new, with hooks", r->path);
+	tell_files(o, r->path);
+}
+
+static void
+settle_start(struct outside *o, const struct repos *repos)
+{
+	struct startfiles now = { 0 };
+
+	memcpy(now.key, o->start.key, sizeof(now.key));
+	find_start(&now, o->work, repos);
+	for (size_t i = 0; i < now.n; i++) {
+		const struct startfile *f = &now.file[i];
+		const struct startfile *old =
+		    startfiles_get(&o->start, f->path);
+		if (old == NULL)
+			say(o, "%s: new", f->path);
+		else if (old->hash != f->hash)
+			say(o, "%s: changed", f->path);
+	}
+	startfiles_release(&now);
+}
+
+void
+outside_settle(struct outside *o, outside_line *on_line, void *arg)
+{
+	struct repos now;
+
+	o->on_line = on_line;
+	o->arg = arg;
+	o->n_lines = 0;
+	for (size_t i = 0; i < o->n_links; i++)
+		settle_link(o, &o->links[i]);
+	for (size_t i = 0; i < o->n_kept; i++)
+		settle_file(o, &o->kept[i]);
+	repos_find(&now, o->work, true);
+	for (size_t i = 0; i < now.n; i++)
+		settle_repo(o, &now.repo[i]);
+	settle_start(o, &now);
+	repos_release(&now);
+	if (o->n_lines > OUTSIDE_LINES_MAX) {
+		char text[64];
+		snprintf(text, sizeof(text), "and %zu more",
+		    o->n_lines - OUTSIDE_LINES_MAX);
+		on_line(text, arg);
+	}
+}
+
+void
+outside_free(struct outside *o)
+{
+	if (o == NULL)
+		return;
+	for (size_t i = 0; i < o->n_kept; i++) {
+		free(o->kept[i].path);
+		buf_release(&o->kept[i].before);
+	}
+	for (size_t i = 0; i < o->n_links; i++) {
+		free(o->links[i].path);
+		free(o->links[i].target);
+	}
+	free(o->kept);
+	free(o->links);
+	repos_release(&o->repos);
+	startfiles_release(&o->start);
+	close(o->work);
+	free(o);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the operator may ask to be shown: looked at before anything is made. */
+#include <limits.h>
+
+#include "ns/path.h"
+#include "ns/plan.h"
+#include "ns/sockets.h"
+#include "ns/view.h"
+
+/* Made anew for each sandbox: nothing of the host's is shown in their place. */
+static const char *const made[] = { "/etc", "/proc", "/sys", "/dev" };
+
+/* Ours, wherever the caller's environment put them: below the home. */
+static const char *const own[] = { ".config/duenna", ".local/state/duenna" };
+
+/* `path` without links as far as it exists, else as it is. */
+static void
+real(char out[PATH_MAX], const char *path)
+{
+	if (realpath(path, out) == NULL)
+		snprintf(out, PATH_MAX, "%s", path);
+}
+
+static int
+check_work(const struct view *view, struct fail *fail)
+{
+	char home[PATH_MAX];
+	const char *what = NULL;
+
+	real(home, view->home);
+	if (strcmp(view->work, "/") == 0)
+		what = "the root of the file system";
+	else if (strcmp(view->work, view->home) == 0 ||
+	    strcmp(view->work, home) == 0)
+		what = "your home directory";
+	else if (path_is_below(view->home, view->work) ||
+	    path_is_below(home, view->work))
+		what = "a folder that holds your home directory";
+	if (what == NULL)
+		return 0;
+	return fail_set(fail, ERR_DENIED,
+	    "the working directory %s is %s, and the command may write to its "
+	    "working directory. Go into a project folder first, or add one "
+	    "with --write DIR.",
+	    view->work, what);
+}
+
+/* May `path` be shown, as far as our own things go? */
+static int
+check_closed(const char *path, const char *closed, struct fail *fail)
+{
+	char is[PATH_MAX];
+
+	real(is, closed);
+	if (!path_is_below(is, path) && !path_is_below(path, is) &&
+	    !path_is_below(closed, path))
+		return 0;
+	return fail_set(fail, ERR_DENIED,
+	    "%s cannot be shown to the command: %s is duenna's own.", path, is);
+}
+
+static int
+check_path(const struct view *view, const char *path, struct fail *fail)
+{
+	char home[PATH_MAX], mine[PATH_MAX];
+
+	if (!path_is_clean(path))
+		return fail_set(fail, ERR_MESSAGE,
+		    "'%s' is not an absolute path without . and ..", path);
+	for (size_t i = 0; i < COUNT_OF(made); i++)
+		if (path_is_below(made[i], path) ||
+		    (i != 0 && path_is_below(path, made[i])))
+			return fail_set(fail, ERR_DENIED,
+			    "%s cannot be shown to the command: %s is made "
+			    "anew for it.",
+			    path, made[i]);
+	real(home, view->home);
+	if (path_is_below(view->home, path) || path_is_below(home, path))
+		return fail_set(fail, ERR_DENIED,
+		    "%s cannot be shown to the command: it holds your whole "
+		    "home directory. Name the folders that it needs.",
+		    path);
+	for (size_t i = 0; i < view->n_closed; i++)
+		if (check_closed(path, view->closed[i], fail) == -1)
+			return -1;
+	for (size_t i = 0; i < COUNT_OF(own); i++)
+		if (path_join(mine, sizeof(mine), home, own[i]) &&
+		    check_closed(path, mine, fail) == -1)
+			return -1;
+	return 0;
+}
+
+static int
+check_sockets(const struct sockets *sockets, const char *path,
+    struct fail *fail)
+{
+	char is[PATH_MAX];
+	size_t at = 0;
+
+	real(is, path);
+	const char *found = sockets_find_below(sockets, is, &at);
+	if (found == NULL)
+		return 0;
+	return fail_set(fail, ERR_DENIED,
+	    "the UNIX socket %s is in %s, which the command would see: whatever "
+	    "answers there would act for it outside. Stop that program, or move "
+	    "its socket.",
+	    found, path);
+}
+
+static int
+check_all_sockets(const struct view *view, const struct sockets *sockets,
+    struct fail *fail)
+{
+	char path[PATH_MAX];
+
+	if (check_sockets(sockets, view->work, fail) == -1)
+		return -1;
+	for (size_t i = 0; i < view->n_binds; i++)
+		if (check_sockets(sockets, view->binds[i].path, fail) == -1)
+			return -1;
+	for (size_t i = 0; plan_known[i] != NULL; i++)
+		if (path_join(path, sizeof(path), view->home, plan_known[i]) &&
+		    check_sockets(sockets, path, fail) == -1)
+			return -1;
+	return 0;
+}
+
+int
+view_check(const struct view *view, struct fail *fail)
+{
+	struct sockets sockets;
+
+	if (!path_is_clean(view->home) || strcmp(view->home, "/") == 0)
+		return fail_set(fail, ERR_MESSAGE,
+		    "HOME=%s is no absolute path below /", view->home);
+	if (check_work(view, fail) == -1 ||
+	    check_path(view, view->work, fail) == -1)
+		return -1;
+	for (size_t i = 0; i < view->n_binds; i++)
+		if (check_path(view, view->binds[i].path, fail) == -1)
+			return -1;
+	if (sockets_read(&sockets, fail) == -1)
+		return -1;
+	int result = check_all_sockets(view, &sockets, fail);
+	sockets_release(&sockets);
+	return result;
+}
