@@ -63,7 +63,7 @@ take_piece(struct reader *r, struct slice *piece)
 		size_t n = r->have.n - r->at;
 		const uint8_t *p = n == 0 ? NULL : r->have.p + r->at;
 		const uint8_t *end =
-		    n == seen ? NULL : memchr(p + seen, '\n', n - seen);
+		    n <= seen ? NULL : memchr(p + seen, '\n', n - seen);
 		if (end != NULL) {
 			*piece = give(r, (size_t)(end - p) + 1);
 			return READER_LINE;
