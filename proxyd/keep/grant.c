@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/socket.h>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include "base/rd.h"
+#include "keep/grant.h"
+#include "keep/store.h"
+#include "keep/told.h"
+#include "policy/policy.h"
+
+bool
+grant_read(struct grant *g, const struct msg *m)
+{
+	struct rd r = rd_of(m->body);
+
+	*g = (struct grant){ .sandbox = rd_u32(&r) };
+	g->generation = rd_u32(&r);
+	g->rule = rd_u32(&r);
+	g->credential = rd_u32(&r);
+	g->flow = rd_slice8(&r);
+	if (!rd_is_done(&r) || g->flow.n > GRANT_FLOW_MAX || m->n_fds != 1)
+		return false;
+	g->socket = m->fds[0];
+	return true;
+}
+
+/* The number that the kernel gave the socket; 0 if it is none. */
+static uint64_t
+cookie_of(int fd)
+{
+	uint64_t cookie = 0;
+	socklen_t n = sizeof(cookie);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &n) != 0 ||
+	    n != sizeof(cookie))
+		return 0;
+	return cookie;
+}
+
+static bool
+is_established(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t n = sizeof(info);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) == 0 && n > 0 &&
+	    info.tcpi_state == TCP_ESTABLISHED;
+}
+
+static struct slice
+host_of(const struct told_dial *dial)
+{
+	return slice_of(dial->host, dial->host_n);
+}
+
+/* Does the rule name the credential? */
+static bool
+rule_carries(const struct grant *g)
+{
+	const struct program *p = g->known->program;
+
+	if (g->rule >= program_n_rules(p))
+		return false;
+	struct program_rule rule = program_rule(p, g->rule);
+	if (rule.deny)
+		return false;
+	for (uint32_t i = 0; i < rule.n_credentials; i++)
+		if (rule.credentials[i] == g->credential)
+			return true;
+	return false;
+}
+
+/* Policy once more: may this rule dial that host and port, over TLS? */
+static bool
+rule_dials(const struct grant *g)
+{
+	const struct facts facts = { .kind = FACTS_DIAL,
+		.fault = REASON_ALLOW,
+		.scheme = SCHEME_HTTPS,
+		.rule = g->rule,
+		.port = g->dial->port,
+		.host = host_of(g->dial) };
+
+	return policy_decide(g->known->program, &facts).allow;
+}
+
+/* What a worker that holds to the rules never asks; NULL: it does. */
+static const char *
+find_forgery(struct grant *g, struct told *told)
+{
+	if (g->known == NULL || g->known->program == NULL)
+		return "release asked for a sandbox that is not there";
+	if (g->generation != g->known->generation)
+		return "release asked for another generation";
+	if (!rule_carries(g))
+		return "release asked for a credential that the rule lacks";
+	g->cookie = cookie_of(g->socket);
+	g->dial = g->cookie == 0 ? NULL : told_find(told, g->cookie);
+	if (g->dial == NULL)
+		return "release asked for a socket that was not dialled";
+	if (g->dial->sandbox != g->sandbox ||
+	    g->dial->generation != g->generation || g->dial->rule != g->rule)
+		return "release asked for the dial of another rule or sandbox";
+	if (!rule_dials(g))
+		return "release asked for a dial that policy refuses";
+	if (!owner_only_allows(store_owner(g->store), g->credential,
+		host_of(g->dial), g->dial->port))
+		return "release asked for outside of the credential's `only:`";
+	return NULL;
+}
+
+/* What can happen to an honest one. */
+static const char *
+find_obstacle(const struct grant *g)
+{
+	struct secret value = { 0 };
+	enum err err = ERR_NONE;
+
+	if (!is_established(g->socket))
+		return "the connection is not established any more";
+	int found = store_value(g->store, g->credential, &value, &err);
+	secret_release(&value);
+	return found == 0 ? NULL : "the secret cannot be had";
+}
+
+enum grant_answer
+grant_judge(struct grant *g, const struct store *store, struct told *told)
+{
+	g->store = store;
+	g->known = store_find(store, g->sandbox);
+	if (store_owner(store) == NULL) {
+		g->detail = "the owner's configuration has not come";
+		return GRANT_NO;
+	}
+	g->detail = find_forgery(g, told);
+	if (g->detail != NULL)
+		return g->cookie != 0 && g->dial == NULL &&
+			told_may_have_forgotten(told) ?
+		    GRANT_NO :
+		    GRANT_FORGED;
+	g->detail = find_obstacle(g);
+	return g->detail == NULL ? GRANT_YES : GRANT_NO;
+}
+
+static void
+put_rule(const struct grant *g, struct event *e)
+{
+	const struct program *p = g->known->program;
+
+	if (p == NULL)
+		return;
+	event_text(e, FIELD_POLICY, program_policy_name(p));
+	event_text(e, FIELD_PROGRAM,
+	    slice_of(g->known->digest, g->known->n_digest));
+	event_number(e, FIELD_GENERATION, g->known->generation);
+	if (g->rule >= program_n_rules(p))
+		return;
+	event_text(e, FIELD_RULE, program_rule(p, g->rule).name);
+	event_number(e, FIELD_RULE_INDEX, g->rule);
+}
+
+void
+grant_event(const struct grant *g, enum event_kind kind, struct event *e)
+{
+	event_init(e, kind);
+	if (g->known != NULL) {
+		event_text(e, FIELD_SANDBOX,
+		    slice_of(g->known->name, g->known->n_name));
+		put_rule(g, e);
+	}
+	event_str(e, FIELD_VERDICT, g->detail == NULL ? "allow" : "deny");
+	event_reason(e,
+	    g->detail == NULL ? REASON_ALLOW : REASON_CRED_UNAVAILABLE);
+	if (g->detail != NULL)
+		event_str(e, FIELD_DETAIL, g->detail);
+	if (g->dial != NULL) {
+		event_text(e, FIELD_HOST, host_of(g->dial));
+		event_number(e, FIELD_PORT, g->dial->port);
+	}
+	event_text(e, FIELD_CREDENTIAL, store_name(g->store, g->credential));
+	event_text(e, FIELD_FLOW, g->flow);
+	event_number(e, FIELD_COOKIE_SOCKET, g->cookie);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/queue.h>
+
+#include "audit/event.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/rd.h"
+#include "base/wr.h"
+#include "certs/ca.h"
+#include "certs/leaf.h"
+#include "crypto/sign.h"
+#include "keep/grant.h"
+#include "keep/issue.h"
+#include "keep/store.h"
+#include "keep/told.h"
+#include "priv/ops.h"
+
+#define LEAF_SIZE_MAX 4096 /* bytes of a leaf; with one name it has 600 */
+#define SECOND_MS 1000
+
+/* A release that waits for its record. */
+struct pending {
+	LIST_ENTRY(pending) entry;
+	struct issue *issue;  /* borrowed */
+	struct channel *from; /* borrowed; NULL: it is gone */
+	uint32_t id;	      /* of the request */
+	uint32_t credential;
+};
+
+struct issue {
+	struct store *store;	   /* borrowed */
+	struct recorder *recorder; /* borrowed */
+	struct told *told;	   /* owned */
+	struct ca *ca;		   /* owned */
+	struct sign_key *key;	   /* owned */
+	LIST_HEAD(, pending) pendings;
+	uint64_t alarm_ms;   /* saved up for alarms */
+	uint64_t alarm_at;   /* when that was counted */
+	uint64_t n_silenced; /* alarms that were only counted */
+};
+
+struct issue *
+issue_new(struct store *store, struct recorder *recorder, enum err *err)
+{
+	struct issue *i = calloc(1, sizeof(*i));
+
+	*err = ERR_MEMORY;
+	if (i == NULL)
+		return NULL;
+	i->told = told_new(err);
+	if (i->told == NULL) {
+		free(i);
+		return NULL;
+	}
+	i->store = store;
+	i->recorder = recorder;
+	LIST_INIT(&i->pendings);
+	i->alarm_ms = ISSUE_ALARMS_BURST * SECOND_MS;
+	i->alarm_at = clock_ms();
+	return i;
+}
+
+void
+issue_free(struct issue *i)
+{
+	if (i == NULL)
+		return;
+	while (!LIST_EMPTY(&i->pendings)) {
+		struct pending *p = LIST_FIRST(&i->pendings);
+		recorder_forget(i->recorder, p);
+		LIST_REMOVE(p, entry);
+		free(p);
+	}
+	told_free(i->told);
+	ca_free(i->ca);
+	sign_key_free(i->key);
+	free(i);
+}
+
+void
+issue_set_ca(struct issue *i, struct ca *ca)
+{
+	ca_free(i->ca);
+	i->ca = ca;
+}
+
+void
+issue_set_audit_key(struct issue *i, struct sign_key *key)
+{
+	sign_key_free(i->key);
+	i->key = key;
+}
+
+void
+issue_set_restarted(struct issue *i)
+{
+	told_forgive(i->told, clock_ms() + LIMIT_IDLE_MS);
+}
+
+/* What could not be kept is counted by the recorder, and becomes a gap. */
+static void
+record(struct issue *i, const struct event *e)
+{
+	if (recorder_send(i->recorder, e, NULL, NULL) != 0)
+		log_debug("a record was lost");
+}
+
+/* A queue that is full means a peer that does not read: it gets nothing. */
+static void
+answer(struct channel *to, uint32_t id, uint16_t op, struct slice body)
+{
+	const struct msg m = { .op = op, .id = id, .body = body };
+	enum err err;
+
+	if (to != NULL && id != 0 && channel_send(to, &m, &err) != 0)
+		log_debug("an answer was lost: %s", err_text(err));
+}
+
+void
+issue_leaf(struct issue *i, struct channel *from, const struct msg *m)
+{
+	uint8_t body[LEAF_SIZE_MAX + 8];
+	struct wr w = wr_of(body, sizeof(body));
+	struct rd r = rd_of(m->body);
+	uint8_t literal = rd_u8(&r);
+	struct slice name = rd_slice8(&r);
+	struct slice spki = rd_slice16(&r);
+	struct buf der;
+	enum err err;
+
+	buf_init(&der, LEAF_SIZE_MAX);
+	bool good = rd_is_done(&r) && literal <= 1 && i->ca != NULL &&
+	    leaf_mint(i->ca, name, literal == 1, spki, &der, &err) == 0;
+	wr_u8(&w, good ? 1 : 0);
+	wr_slice16(&w, good ? buf_slice(&der) : (struct slice){ 0 });
+	answer(from, m->id, OP_LEAFED, wr_slice(&w));
+	buf_release(&der);
+}
+
+void
+issue_tell(struct issue *i, struct channel *from, const struct msg *m)
+{
+	struct rd r = rd_of(m->body);
+	struct told_dial dial = { .cookie = rd_u64(&r) };
+
+	dial.sandbox = rd_u32(&r);
+	dial.generation = rd_u32(&r);
+	dial.rule = rd_u32(&r);
+	dial.port = rd_u16(&r);
+	struct slice host = rd_slice8(&r);
+	if (!rd_is_done(&r) || host.n == 0 || host.n > TOLD_HOST_MAX)
+		return; /* unanswered: the dialer hands nothing over */
+	memcpy(dial.host, host.p, host.n);
+	dial.host_n = (uint8_t)host.n;
+	told_put(i->told, &dial);
+	answer(from, m->id, OP_TOLD, (struct slice){ 0 });
+}
+
+void
+issue_certify(struct issue *i, struct channel *from, const struct msg *m)
+{
+	uint8_t message[SIGN_KEY_MESSAGE_SIZE], signature[SIGN_SIZE];
+	uint8_t body[1 + 1 + SIGN_PUBLIC_SIZE + 1 + SIGN_SIZE];
+	struct wr w = wr_of(body, sizeof(body));
+	struct rd r = rd_of(m->body);
+	struct slice public = rd_slice8(&r);
+	enum err err;
+
+	bool good =
+	    rd_is_done(&r) && public.n == SIGN_PUBLIC_SIZE && i->key != NULL;
+	if (good) {
+		sign_key_message(public.p, message);
+		good = sign_make(i->key, slice_of(message, sizeof(message)),
+			   signature, &err) == 0;
+	}
+	wr_u8(&w, good ? 1 : 0);
+	wr_slice8(&w,
+	    good ? slice_of(sign_key_public(i->key), SIGN_PUBLIC_SIZE) :
+		   (struct slice){ 0 });
+	wr_slice8(&w,
+	    good ? slice_of(signature, sizeof(signature)) :
+		   (struct slice){ 0 });
+	answer(from, m->id, OP_CERTIFIED, wr_slice(&w));
+}
+
+static void
+answer_release(struct channel *to, uint32_t id, enum reason reason,
+    struct slice value)
+{
+	uint8_t body[SECRET_MAX + 8];
+	struct wr w = wr_of(body, sizeof(body));
+
+	wr_u16(&w, (uint16_t)reason);
+	wr_slice16(&w, value);
+	answer(to, id, OP_RELEASED, wr_slice(&w));
+	if (value.n != 0)
+		explicit_bzero(body, sizeof(body));
+}
+
+/* The record is in the log, or it is not: the credential goes, or it stays. */
+static void
+on_written(bool written, void *arg)
+{
+	struct pending *p = arg;
+	struct secret value = { 0 };
+	enum reason reason = REASON_AUDIT_FULL;
+	enum err err;
+
+	LIST_REMOVE(p, entry);
+	if (written && p->from != NULL) {
+		reason = store_value(p->issue->store, p->credential, &value,
+			     &err) == 0 ?
+		    REASON_ALLOW :
+		    REASON_CRED_UNAVAILABLE;
+	}
+	answer_release(p->from, p->id, reason, secret_slice(&value));
+	secret_release(&value);
+	free(p);
+}
+
+/* Record first, then give.  False: it cannot be recorded. */
+static bool
+record_and_give(struct issue *i, struct channel *from, uint32_t id,
+    const struct grant *g)
+{
+	struct pending *p = calloc(1, sizeof(*p));
+	struct event e;
+
+	if (p == NULL)
+		return false;
+	*p = (struct pending){ .issue = i,
+		.from = from,
+		.id = id,
+		.credential = g->credential };
+	grant_event(g, EVENT_RELEASE, &e);
+	if (recorder_send(i->recorder, &e, on_written, p) != 0) {
+		free(p);
+		return false;
+	}
+	LIST_INSERT_HEAD(&i->pendings, p, entry);
+	return true;
+}
+
+void
+issue_release(struct issue *i, struct channel *from, const struct msg *m)
+{
+	struct grant g;
+	struct event e;
+
+	if (!grant_read(&g, m)) {
+		event_init(&e, EVENT_ALARM);
+		event_str(&e, FIELD_DETAIL, "a malformed request to release");
+		issue_alarm(i, &e);
+		answer_release(from, m->id, REASON_CRED_UNAVAILABLE,
+		    (struct slice){ 0 });
+		return;
+	}
+	switch (grant_judge(&g, i->store, i->told)) {
+	case GRANT_YES:
+		if (record_and_give(i, from, m->id, &g))
+			return;
+		answer_release(from, m->id, REASON_AUDIT_FULL,
+		    (struct slice){ 0 });
+		return;
+	case GRANT_FORGED:
+		grant_event(&g, EVENT_ALARM, &e);
+		issue_alarm(i, &e);
+		break;
+	case GRANT_NO:
+		grant_event(&g, EVENT_RELEASE, &e);
+		record(i, &e);
+		break;
+	}
+	answer_release(from, m->id, REASON_CRED_UNAVAILABLE,
+	    (struct slice){ 0 });
+}
+
+void
+issue_forget(struct issue *i, const struct channel *from)
+{
+	struct pending *p;
+
+	LIST_FOREACH(p, &i->pendings, entry)
+		if (p->from == from)
+			p->from = NULL;
+}
+
+void
+issue_alarm(struct issue *i, struct event *e)
+{
+	const uint64_t most = ISSUE_ALARMS_BURST * SECOND_MS;
+	const uint64_t cost = SECOND_MS / ISSUE_ALARMS_PER_S;
+	uint64_t now = clock_ms();
+
+	i->alarm_ms += now - i->alarm_at;
+	i->alarm_at = now;
+	if (i->alarm_ms > most)
+		i->alarm_ms = most;
+	if (i->alarm_ms < cost) {
+		i->n_silenced++;
+		return;
+	}
+	i->alarm_ms -= cost;
+	if (i->n_silenced != 0)
+		event_number(e, FIELD_COUNTED, i->n_silenced + 1);
+	i->n_silenced = 0;
+	record(i, e);
+}
