@@ -169,7 +169,8 @@ begin_ending(struct monitor *m)
 void
 monitor_step(struct monitor *m)
 {
-	if (m->stage == STAGE_LOADING && m->program != NULL)
+	/* The scribe's key is signed by the keeper: that one is ready first. */
+	if (m->stage == STAGE_LOADING && m->program != NULL && m->trust.n != 0)
 		begin_readying(m);
 	if (m->stage == STAGE_READYING && m->attached && roles_are_ready(m) &&
 	    sandbox_is_ready(m)) {

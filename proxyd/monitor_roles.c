@@ -104,10 +104,6 @@ feed(struct monitor *m, struct role_process *c)
 
 	if (m->program_fd < 0 || c->channel == NULL)
 		return;
-	if (c->role == ROLE_KEEPER) {
-		int fds[2] = { m->state_fd, m->key_fd };
-		roles_send(c, OP_STATE, nothing, fds, m->key_fd < 0 ? 1 : 2);
-	}
 	if (c->role == ROLE_SCRIBE)
 		roles_send(c, OP_LOG, slice_of(&again, 1), &m->log_fd, 1);
 	else
@@ -288,6 +284,12 @@ role_start(struct monitor *m, enum role role)
 	c->role = role;
 	if (watch_child(m, c, &s) != 0)
 		return -1;
+	if (role == ROLE_KEEPER) {
+		/* At once: its CA and key are wanted by all that follows. */
+		const struct slice nothing = { 0 };
+		int fds[2] = { m->state_fd, m->key_fd };
+		roles_send(c, OP_STATE, nothing, fds, m->key_fd < 0 ? 1 : 2);
+	}
 	for (size_t i = 0; i < COUNT_OF(links); i++)
 		if (links[i][0] == role || links[i][1] == role)
 			link_roles(m, links[i][0], links[i][1]);
