@@ -206,6 +206,8 @@ record(void *arg, const struct event *e, asks_on_written *on_written,
 	w->n_records++;
 	w->n_begun += e->kind == EVENT_FLOW_BEGIN;
 	w->n_ended += e->kind == EVENT_FLOW_END;
+	w->n_allowed += e->kind == EVENT_REQUEST_END &&
+	    slice_eq(event_text_of(&back, FIELD_VERDICT), SLICE("allow"));
 	buf_putf(&w->records, "%s %.*s %.*s %u\n", event_name(e->kind),
 	    SLICE_ARG(event_text_of(&back, FIELD_VERDICT)),
 	    SLICE_ARG(event_text_of(&back, FIELD_REASON)),

@@ -37,7 +37,7 @@ struct world {
 	size_t n_upstreams;  /* dials made */
 	struct peer *latest; /* the upstream that was dialled or written to */
 	struct buf records;  /* one line each: "event verdict reason status" */
-	size_t n_records, n_begun, n_ended;
+	size_t n_records, n_begun, n_ended, n_allowed;
 	size_t n_wrong;	     /* records that could not be decided again */
 	struct asked *asked; /* what waits, a list */
 	enum reason admits;  /* may_admit() */

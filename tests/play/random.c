@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Peers that write, end, stop reading and vanish in random order, roles that
+ * fail or hesitate, time that passes: whatever they do, each connection has one
+ * end and one record of it, each record is decided again, nothing is left.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "load/load.h"
+#include "world.h"
+
+#define SEEDS 300
+#define CLIENTS 4
+#define ACTIONS 400
+
+static const char policy[] =
+    "version: 1\n"
+    "policies:\n"
+    "  p:\n"
+    "    rules:\n"
+    "      - allow: https://api.test/**\n"
+    "        methods: any\n"
+    "        credential: token\n"
+    "      - {allow: \"http://ok.test/**\", methods: any}\n";
+
+static const char config[] =
+    "version: 1\n"
+    "credentials:\n"
+    "  token: {kind: token, secret: {env: T}, only: [\"https://api.test/**\"]}"
+    "\n";
+
+/* What clients say, cut anywhere; NAME is replaced by their host. */
+static const char *const asks[] = {
+	"GET /a HTTP/1.1\r\nHost: NAME\r\n\r\n",
+	"GET /h?x=y HTTP/1.1\r\nHost: NAME\r\nAccept: text/*\r\n\r\n",
+	"POST /b HTTP/1.1\r\nHost: NAME\r\nContent-Length: 20\r\n\r\n"
+	"12345678901234567890",
+	"PUT /c HTTP/1.1\r\nHost: NAME\r\nTransfer-Encoding: chunked\r\n\r\n"
+	"5\r\nhello\r\n0\r\n\r\n",
+	"HEAD /d HTTP/1.0\r\nHost: NAME\r\n\r\n",
+	"GET /e HTTP/1.1\r\nHost: evil.test\r\n\r\n",
+	"POST /f HTTP/1.1\r\nHost: NAME\r\nExpect: 100-continue\r\n"
+	"Content-Length: 4\r\n\r\nbody",
+	"garbage\r\n\r\n",
+	"DELETE //g HTTP/1.1\r\nHost: NAME\r\n\r\n",
+};
+
+static const char *const answers[] = {
+	"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+	"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+	"20\r\ncanary-of-thirty-two-bytes-0123 \r\n0\r\n\r\n",
+	"HTTP/1.1 100 Continue\r\n\r\n",
+	"HTTP/1.1 204 No Content\r\n\r\n",
+	"HTTP/1.1 200 OK\r\n\r\nuntil the end",
+	"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+	"junk",
+};
+
+struct dice {
+	uint32_t state;
+};
+
+static uint32_t
+roll(struct dice *d, uint32_t sides)
+{
+	d->state = d->state * 1664525 + 1013904223;
+	return (d->state >> 8) % sides;
+}
+
+static void
+say(struct peer *p, const char *text, const char *name, struct dice *d)
+{
+	const char *at = strstr(text, "NAME");
+	size_t n = strlen(text);
+
+	if (at != NULL) {
+		buf_put(&p->sends, slice_of(text, (size_t)(at - text)));
+		buf_put_str(&p->sends, name);
+		text = at + 4;
+		n = strlen(text);
+	}
+	/* Often whole, sometimes not. */
+	if (roll(d, 9) == 0)
+		n = roll(d, (uint32_t)n + 1);
+	buf_put(&p->sends, slice_of(text, n));
+}
+
+static void
+act_role(struct world *w, struct dice *d)
+{
+	static const enum reason reasons[] = { REASON_ALLOW, REASON_ALLOW,
+		REASON_ALLOW, REASON_UP_CONNECT, REASON_SHUTDOWN };
+
+	switch (roll(d, 6)) {
+	case 0:
+		w->dials = reasons[roll(d, COUNT_OF(reasons))];
+		break;
+	case 1:
+		w->releases =
+		    roll(d, 3) == 0 ? REASON_CRED_UNAVAILABLE : REASON_ALLOW;
+		break;
+	case 2:
+		w->admits = roll(d, 8) == 0 ? REASON_SHUTDOWN : REASON_ALLOW;
+		break;
+	case 3:
+		w->dial_waits = roll(d, 3) == 0;
+		break;
+	case 4:
+		w->scribe_waits = roll(d, 3) == 0;
+		break;
+	default:
+		world_pass(w, roll(d, 3000));
+		break;
+	}
+}
+
+static void
+act(struct world *w, struct dice *d)
+{
+	size_t recent = w->n_clients < 2 * CLIENTS ? w->n_clients : 2 * CLIENTS;
+	struct peer *c =
+	    &w->clients[w->n_clients - 1 - roll(d, (uint32_t)recent)];
+	struct peer *u = &w->upstream[w->n_upstreams == 0 ?
+		0 :
+		roll(d, (uint32_t)w->n_upstreams)];
+	const char *name = c->is_tls ? "api.test" : "ok.test";
+
+	switch (roll(d, 10)) {
+	case 0:
+	case 1:
+	case 2:
+		say(c, asks[roll(d, COUNT_OF(asks))], name, d);
+		break;
+	case 3:
+	case 4:
+	case 5:
+		say(u, answers[roll(d, COUNT_OF(answers))], "", d);
+		break;
+	case 6:
+		c->ends = c->ends || roll(d, 8) == 0;
+		u->ends = u->ends || roll(d, 4) == 0;
+		break;
+	case 7:
+		c->breaks = c->breaks || roll(d, 16) == 0;
+		u->breaks = u->breaks || roll(d, 8) == 0;
+		break;
+	case 8:
+		c->window = roll(d, 3) == 0 ? roll(d, 2000) : SIZE_MAX;
+		u->window = roll(d, 3) == 0 ? roll(d, 2000) : SIZE_MAX;
+		break;
+	default:
+		act_role(w, d);
+		break;
+	}
+	world_turn(w);
+}
+
+static void
+connect_one(struct world *w)
+{
+	const struct program *p = w->sandbox->generation->program;
+	bool tls = w->n_clients % 2 == 0;
+	struct ip dst;
+
+	assert_true(program_address(p,
+	    tls ? SLICE("api.test") : SLICE("ok.test"), &dst));
+	world_connect(w, &dst, tls ? 443 : 80);
+	if (tls)
+		world_put_hello(&w->client->sends, SLICE("api.test"), true);
+	world_turn(w);
+}
+
+/* Always CLIENTS that are there, as long as the world has room. */
+static void
+replace_closed(struct world *w)
+{
+	size_t open = 0;
+
+	for (size_t i = 0; i < w->n_clients; i++)
+		open += !w->clients[i].closed;
+	while (open++ < CLIENTS && w->n_clients < WORLD_CLIENTS_MAX)
+		connect_one(w);
+}
+
+static struct program *
+compile(struct buf *image)
+{
+	const struct load_file files[] = { { .name = SLICE("config"),
+	    .dir = SLICE("/"),
+	    .bytes = slice_of_str(config) } };
+	const struct load_owner_in own = { .files = files, .n_files = 1 };
+	struct load_report report = { 0 };
+	struct buf owner_image;
+	enum err err;
+
+	buf_init(image, 1 << 20);
+	buf_init(&owner_image, 1 << 20);
+	assert_true(load_owner(&own, &owner_image, &report));
+	struct owner *owner = owner_open(buf_slice(&owner_image), &err);
+	assert_non_null(owner);
+	const struct load_policy_in in = { .file = { .name = SLICE("policy"),
+					       .dir = SLICE("/"),
+					       .bytes = slice_of_str(policy) },
+		.trusted = true,
+		.owner = owner,
+		.key = { 3 } };
+	assert_true(load_policy(&in, image, &report));
+	load_report_release(&report);
+	owner_free(owner);
+	buf_release(&owner_image);
+	struct program *program = program_open(buf_slice(image), &err);
+	assert_non_null(program);
+	return program;
+}
+
+static void
+flows_survive_random_peers(void **state)
+{
+	struct buf image;
+	size_t finished = 0, requests = 0;
+
+	(void)state;
+	for (uint32_t seed = 1; seed <= SEEDS; seed++) {
+		struct dice d = { seed };
+		struct world w;
+
+		world_init(&w, compile(&image));
+		for (int i = 0; i < ACTIONS; i++) {
+			replace_closed(&w);
+			act(&w, &d);
+		}
+		for (size_t i = 0; i < w.n_clients; i++) {
+			w.clients[i].breaks = roll(&d, 2) == 0;
+			w.clients[i].ends = true;
+		}
+		finished += w.n_ended;
+		world_release(&w);
+		assert_int_equal(w.n_ended, w.n_clients);
+		requests += w.n_allowed;
+		assert_int_equal(w.n_wrong, 0);
+		buf_release(&image);
+	}
+	print_message("# %zu flows ended by themselves, %zu requests allowed\n",
+	    finished, requests);
+	assert_true(finished > SEEDS && requests > 2 * SEEDS);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(flows_survive_random_peers),
+	};
+
+	return cmocka_run_group_tests_name("random", tests, NULL, NULL);
+}
