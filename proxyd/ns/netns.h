@@ -69,6 +69,10 @@ struct netns_counters {
 	uint64_t other; /* any other protocol than TCP: dropped */
 };
 
+/* Where duenna-nft is: beside us when built, in libexec when installed.  A
+ * path in any case, so that an error can name it; ours, until the next call. */
+const char *netns_nft_path(void);
+
 /* The caller's own uid and gid. */
 struct netns_user netns_user_self(void);
 

@@ -2,6 +2,7 @@
 /* Running duenna-nft in the namespaces that the caller is in. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -9,9 +10,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ns/path.h"
 #include "ns/setup.h"
 
 #define EXIT_EXEC 120 /* the program could not be executed; errno in `out` */
+
+const char *
+netns_nft_path(void)
+{
+	static char path[PATH_MAX];
+	static const char *const places[] = { "duenna-nft", "../nft/duenna-nft",
+		"../libexec/duenna/duenna-nft" };
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n < 0 ? 0 : n] = '\0';
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		char folder[PATH_MAX];
+		if (path_folder(folder, sizeof(folder), self) &&
+		    path_join(path, sizeof(path), folder, places[i]) &&
+		    access(path, X_OK) == 0)
+			return path;
+	}
+	return path;
+}
 
 /*
  * Keep CAP_NET_ADMIN, and nothing else, over the exec: any user but 0 loses

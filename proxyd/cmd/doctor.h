@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `duenna doctor` found, one line a check; and its half for a sandbox. */
+#ifndef CMD_DOCTOR_H
+#define CMD_DOCTOR_H
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+#include "base/buf.h"
+#include "base/json.h"
+
+struct doctor {
+	bool as_json;
+	bool failed; /* a check was not well */
+	struct buf out;
+	struct json json;
+};
+
+void doctor_begin(struct doctor *d);
+
+/* A check: its name, whether it is well, what there is to say. */
+void doctor_say(struct doctor *d, bool ok, const char *name, const char *fmt,
+    ...) PRINTF_LIKE(4, 5);
+
+/* Print, and the exit status. */
+int doctor_end(struct doctor *d);
+
+/* Are we in a sandbox of duenna's? */
+bool doctor_is_inside(void);
+
+/* Try the ways out of it. */
+void doctor_inside(struct doctor *d);
+
+#endif
