@@ -24,6 +24,56 @@ bundle_put_pem(struct buf *out, struct slice der)
 	return buf_put_str(out, "-----END CERTIFICATE-----\n");
 }
 
+#define PEM_BEGIN "-----BEGIN CERTIFICATE-----"
+#define PEM_END "-----END CERTIFICATE-----"
+
+/* Where `what` stands in `text`, or SIZE_MAX. */
+static size_t
+find(struct slice text, struct slice what)
+{
+	for (size_t i = 0; i + what.n <= text.n; i++)
+		if (slice_has_prefix(slice_from(text, i), what))
+			return i;
+	return SIZE_MAX;
+}
+
+/* Base64 in lines of any length. */
+static bool
+put_decoded(struct buf *der, struct slice lines)
+{
+	char *text = malloc(lines.n + 1);
+	uint8_t *room = buf_room(der, lines.n);
+	size_t n = 0, decoded = 0;
+	bool good;
+
+	for (size_t i = 0; text != NULL && i < lines.n; i++)
+		if (strchr("\r\n\t ", lines.p[i]) == NULL)
+			text[n++] = (char)lines.p[i];
+	good = text != NULL && room != NULL && n != 0 &&
+	    base64_decode(slice_of(text, n), room, &decoded);
+	if (good)
+		buf_added(der, decoded);
+	free(text);
+	return good;
+}
+
+bool
+bundle_take_pem(struct slice *text, struct buf *der)
+{
+	size_t begin = find(*text, SLICE(PEM_BEGIN));
+	struct slice body;
+	size_t end;
+
+	if (begin == SIZE_MAX)
+		return false;
+	body = slice_from(*text, begin + sizeof(PEM_BEGIN) - 1);
+	end = find(body, SLICE(PEM_END));
+	if (end == SIZE_MAX)
+		return false;
+	*text = slice_from(body, end + sizeof(PEM_END) - 1);
+	return put_decoded(der, slice_first(body, end));
+}
+
 static X509 *
 read_cert(struct slice der)
 {

@@ -13,6 +13,13 @@
 /* Append one certificate as PEM.  False: it does not fit. */
 MUST_USE bool bundle_put_pem(struct buf *out, struct slice der);
 
+/*
+ * Take the first certificate off the front of PEM text and append its DER; what
+ * stands between certificates is passed over.  False: there is none any more,
+ * or the next one is malformed.
+ */
+MUST_USE bool bundle_take_pem(struct slice *text, struct buf *der);
+
 #define BUNDLE_HASH_SIZE 9 /* eight hex digits and a NUL */
 
 /*

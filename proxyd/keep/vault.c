@@ -177,9 +177,10 @@ vault_audit_key(int fd, enum err *err)
 	*err = ERR_SYSTEM;
 	if (lock(fd, F_WRLCK) != 0)
 		return NULL;
-	if (fstat(fd, &st) == 0)
-		key = st.st_size == 0 ? new_audit_key(fd, err) :
-					read_audit_key(fd, err);
+	if (fstat(fd, &st) == 0 && st.st_size == 0)
+		key = new_audit_key(fd, err);
+	else
+		key = read_audit_key(fd, err);
 	(void)lock(fd, F_UNLCK);
 	return key;
 }

@@ -43,6 +43,39 @@ bundle_pem_is_what_openssl_reads(void **state)
 }
 
 static void
+bundle_reads_pem_back(void **state)
+{
+	(void)state;
+	enum err err;
+	struct ca *ca = ca_make(SLICE("unit"), 10, &err);
+	struct buf pem, der;
+
+	assert_non_null(ca);
+	buf_init(&pem, 65536);
+	buf_init(&der, 65536);
+	buf_put_str(&pem, "# a comment\n");
+	assert_true(bundle_put_pem(&pem, ca_cert(ca)));
+	buf_put_str(&pem, "another\r\n");
+	assert_true(bundle_put_pem(&pem, ca_cert(ca)));
+	buf_put_str(&pem,
+	    "-----BEGIN CERTIFICATE-----\n!!!!\n"
+	    "-----END CERTIFICATE-----\n");
+	struct slice rest = buf_slice(&pem);
+	for (int i = 0; i < 2; i++) {
+		assert_true(bundle_take_pem(&rest, &der));
+		assert_true(slice_eq(buf_slice(&der), ca_cert(ca)));
+		buf_clear(&der);
+	}
+	assert_false(bundle_take_pem(&rest, &der));
+	assert_false(bundle_take_pem(&rest, &der));
+	rest = slice_first(buf_slice(&pem), 100);
+	assert_false(bundle_take_pem(&rest, &der));
+	buf_release(&pem);
+	buf_release(&der);
+	ca_free(ca);
+}
+
+static void
 bundle_hash_is_the_subject_s(void **state)
 {
 	(void)state;
@@ -121,6 +154,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bundle_pem_is_what_openssl_reads),
+		cmocka_unit_test(bundle_reads_pem_back),
 		cmocka_unit_test(bundle_hash_is_the_subject_s),
 		cmocka_unit_test(bundle_jks_reads_back),
 		cmocka_unit_test(bundle_describes_a_certificate),
