@@ -558,46 +558,6 @@ policy_refuses_dials_of_other_rules(void **state)
 	assert_int_equal(policy_decide(b->program, &f).reason, REASON_INTERNAL);
 }
 
-static void
-policy_explains_what_is_missing(void **state)
-{
-	static const struct {
-		const char *method, *url, *text;
-	} rows[] = {
-		{ "GET", "https://evil.test/x",
-		    "no rule allows GET on https://evil.test/x; the missing "
-		    "rule: `- allow: https://evil.test/**`" },
-		{ "POST", "https://ok.test/x",
-		    "no rule allows POST on https://ok.test/x; nearest: rule "
-		    "`ok` (policy.yaml:7) allows GET, DELETE" },
-		{ "GET", "https://ok.test/admin",
-		    "rule `no-secrets` (policy.yaml:5) denies "
-		    "https://ok.test/admin" },
-		{ "GET", "http://plain.test/y",
-		    "no rule allows GET on http://plain.test/y; nearest: rule "
-		    "`plain` (policy.yaml:10) allows http://plain.test/x" },
-		{ "GET", "https://q.test/api?type=3&prefix=runs/1",
-		    "no rule allows GET on https://q.test/api with this "
-		    "query; nearest: rule `query` (policy.yaml:29) and its "
-		    "condition on the query key `type`" },
-		{ "GET", "https://ok.test/",
-		    "rule `ok` (policy.yaml:7) allows it" },
-	};
-	const struct bed *b = *state;
-
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct facts f =
-		    bed_request(b->program, rows[i].method, rows[i].url);
-		struct verdict v = policy_decide(b->program, &f);
-		struct buf out;
-		buf_init(&out, 4096);
-		policy_explain(b->program, &f, &v, &out);
-		print_message("# %s\n", rows[i].url);
-		assert_string_equal(buf_text(&out), rows[i].text);
-		buf_release(&out);
-	}
-}
-
 int
 main(void)
 {
@@ -613,7 +573,6 @@ main(void)
 		cmocka_unit_test(policy_judges_placeholders),
 		cmocka_unit_test(policy_lets_a_fault_decide_alone),
 		cmocka_unit_test(policy_refuses_dials_of_other_rules),
-		cmocka_unit_test(policy_explains_what_is_missing),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

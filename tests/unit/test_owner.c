@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The owner's configuration: read, compiled, asked. */
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "policy_bed.h"
+
+static const char config[] =
+    "version: 1\n"
+    "credentials:\n"
+    "  github:\n"
+    "    kind: token\n"
+    "    secret: {file: github.token}\n"
+    "    only: ['https://api.test/repos/**', 'https://*.wild.test:8443/**']\n"
+    "    place: [{env: [GH_TOKEN, GITHUB_TOKEN], like: ghp_}, {env: T}]\n"
+    "  key:\n"
+    "    kind: header\n"
+    "    header: X-Api-Key\n"
+    "    secret: {env: KEY}\n"
+    "    only: https://api.test/**\n"
+    "private: [10.20.0.0/16]\n"
+    "upstream:\n"
+    "  - names: ['**.corp.test']\n"
+    "    resolvers: [10.0.0.53, '[fd00::53]:5353', 'fd00::1']\n"
+    "  - names: ['git.test', '10.0.0.9']\n"
+    "    addresses: [10.20.0.7]\n"
+    "files:\n"
+    "  read: [~/notes, data, /srv/x]\n"
+    "  write: [~]\n"
+    "environment: [EDITOR, FOO_1]\n";
+
+static const char nothing[] = "version: 1\npolicies: {p: {rules: []}}\n";
+
+static void
+owner_tells_what_was_written(void **state)
+{
+	struct bed b;
+	bool write = false;
+
+	(void)state;
+	bed_load(&b, config, nothing);
+	if (b.owner == NULL)
+		print_message("# %s", buf_text(&b.text));
+	assert_non_null(b.owner);
+	const struct owner *o = b.owner;
+	assert_int_equal(owner_n_credentials(o), 2);
+	struct owner_credential c = owner_credential(o, 0);
+	assert_true(slice_eq_str(c.public.name, "github"));
+	assert_true(slice_eq_str(c.public.header, "Authorization"));
+	assert_true(slice_eq_str(c.public.prefix, "Bearer "));
+	assert_true(c.public.response_filter);
+	assert_int_equal(c.from, SECRET_FILE);
+	assert_true(slice_eq_str(c.source, "/etc/duenna/github.token"));
+	assert_int_equal(c.n_places, 3);
+	assert_true(slice_eq_str(c.places[1].env, "GITHUB_TOKEN"));
+	assert_true(slice_eq_str(c.places[1].like, "ghp_"));
+	assert_int_equal(c.places[2].like.n, 0);
+	c = owner_credential(o, 1);
+	assert_int_equal(c.from, SECRET_ENV);
+	assert_true(slice_eq_str(c.source, "KEY"));
+	assert_int_equal(c.public.prefix.n, 0);
+
+	assert_int_equal(owner_n_files(o), 4);
+	assert_true(slice_eq_str(owner_file(o, 0, &write), "/home/user/notes"));
+	assert_true(slice_eq_str(owner_file(o, 1, &write), "/etc/duenna/data"));
+	assert_false(write);
+	assert_true(slice_eq_str(owner_file(o, 3, &write), "/home/user"));
+	assert_true(write);
+	assert_int_equal(owner_n_environment(o), 2);
+	assert_true(slice_eq_str(owner_environment(o, 1), "FOO_1"));
+	bed_release(&b);
+}
+
+/* CR-29, CF-32: the keeper's own check. */
+static void
+owner_only_is_a_ceiling(void **state)
+{
+	static const struct {
+		uint32_t credential;
+		const char *host;
+		uint16_t port;
+		bool allows;
+	} rows[] = {
+		{ 0, "api.test", 443, true },
+		{ 0, "api.test", 80, false },
+		{ 0, "x.api.test", 443, false },
+		{ 0, "a.wild.test", 8443, true },
+		{ 0, "a.wild.test", 443, false },
+		{ 0, "a.b.wild.test", 8443, false },
+		{ 0, "wild.test", 8443, false },
+		{ 0, "xn--a.wild.test", 8443, false },
+		{ 0, "10.0.0.1", 443, false },
+		{ 1, "api.test", 443, true },
+		{ 1, "a.wild.test", 8443, false },
+		{ 2, "api.test", 443, false },
+	};
+	struct bed b;
+
+	(void)state;
+	bed_load(&b, config, nothing);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		print_message("# %s:%u\n", rows[i].host, rows[i].port);
+		assert_int_equal(owner_only_allows(b.owner, rows[i].credential,
+				     slice_of_str(rows[i].host), rows[i].port),
+		    rows[i].allows);
+	}
+	bed_release(&b);
+}
+
+static void
+owner_upstream_is_the_first_that_matches(void **state)
+{
+	struct bed b;
+	char text[IP_TEXT_SIZE];
+
+	(void)state;
+	bed_load(&b, config, nothing);
+	assert_false(owner_upstream(b.owner, SLICE("ok.test")).found);
+	assert_false(owner_upstream(b.owner, SLICE("corp.test")).found);
+	struct owner_upstream u =
+	    owner_upstream(b.owner, SLICE("a.b.corp.test"));
+	assert_true(u.found);
+	assert_int_equal(u.index, 0);
+	assert_int_equal(u.n_resolvers, 3);
+	ip_text(&u.resolvers[1], text);
+	assert_string_equal(text, "fd00::53");
+	assert_int_equal(u.resolver_ports[0], 53);
+	assert_int_equal(u.resolver_ports[1], 5353);
+	assert_int_equal(u.resolver_ports[2], 53);
+	assert_int_equal(u.n_addresses, 0);
+	u = owner_upstream(b.owner, SLICE("git.test"));
+	assert_int_equal(u.n_addresses, 1);
+	ip_text(&u.addresses[0], text);
+	assert_string_equal(text, "10.20.0.7");
+	assert_true(owner_upstream(b.owner, SLICE("10.0.0.9")).found);
+	bed_release(&b);
+}
+
+/* Half of a credential, of an upstream, or of the file around them. */
+#define CREDENTIAL(rest)                                           \
+	"version: 1\ncredentials:\n  x:\n    secret: {env: KEY}\n" \
+	"    only: https://a.test/**\n" rest
+#define UPSTREAM(rest) "version: 1\nupstream:\n  - names: ['a.test']\n" rest
+
+static const struct {
+	const char *name, *config, *error;
+} bad[] = {
+	{ "later", "version: 1\ndns: {}\n",
+	    "owner.yaml:2:1: `dns` is not in this version\n" },
+	{ "a policy beside", "version: 1\npolicies: {}\nprivate: []\n",
+	    "owner.yaml:2:1: `policies` belongs in a policy file (`--policy "
+	    "FILE`)\n" },
+	{ "no kind", CREDENTIAL(""),
+	    "owner.yaml:4:5: `kind` is missing: `token` or `header`\n" },
+	{ "later kind", CREDENTIAL("    kind: oauth2\n"),
+	    "owner.yaml:6:11: kind `oauth2` is not in this version: expected "
+	    "`token` or `header`\n" },
+	{ "header without one", CREDENTIAL("    kind: header\n"),
+	    "owner.yaml:4:5: `header` is missing: the field that carries it, "
+	    "such as `X-Api-Key`\n" },
+	{ "header of framing",
+	    CREDENTIAL("    kind: header\n"
+		       "    header: content-length\n"),
+	    "owner.yaml:7:13: `content-length` cannot carry a credential\n" },
+	{ "header with a colon",
+	    CREDENTIAL("    kind: header\n"
+		       "    header: 'X:'\n"),
+	    "owner.yaml:7:13: `X:` is no name of a header\n" },
+	{ "token with a header",
+	    CREDENTIAL("    kind: token\n"
+		       "    header: X-Key\n"),
+	    "owner.yaml:7:13: a `token` goes into `Authorization`: `header` "
+	    "and `prefix` are of `kind: header`\n" },
+	/* CF-22; the token itself is not shown */
+	{ "secret inline",
+	    "version: 1\ncredentials:\n  x: {kind: token, secret: ghp_s3cr3t, "
+	    "only: https://a.test/}\n",
+	    "owner.yaml:3:28: a secret is never written here: expected "
+	    "`{file: PATH}` or `{env: NAME}`\n" },
+	{ "two sources",
+	    "version: 1\ncredentials:\n  x: {kind: token, secret: {file: /x, "
+	    "env: X}, only: https://a.test/}\n",
+	    "owner.yaml:3:28: exactly one source is expected: `file` or "
+	    "`env`\n" },
+	{ "a command",
+	    "version: 1\ncredentials:\n  x: {kind: token, secret: {command: "
+	    "[/bin/x]}, only: https://a.test/}\n",
+	    "owner.yaml:3:28: exactly one source is expected: `file` or "
+	    "`env`\n"
+	    "owner.yaml:3:29: `command` is not in this version\n" },
+	{ "no only",
+	    "version: 1\ncredentials:\n  x: {kind: token, secret: {env: X}}\n",
+	    "owner.yaml:3:6: `only` is missing: the URL patterns that it may "
+	    "go to\n" },
+	{ "only over http",
+	    "version: 1\ncredentials:\n  x: {kind: token, secret: {env: X}, "
+	    "only: http://a.test/}\n",
+	    "owner.yaml:3:44: a token never goes over plain HTTP: expected "
+	    "`https://`\n" },
+	{ "two of a name",
+	    "version: 1\ncredentials:\n  x: {kind: token, secret: {env: X}, "
+	    "only: https://a.test/}\n  x: {}\n",
+	    "owner.yaml:4:3: duplicate key `x`, first on line 3\n" },
+	{ "one variable twice",
+	    "version: 1\ncredentials:\n"
+	    "  x: {kind: token, secret: {env: X}, only: https://a.test/, "
+	    "place: [{env: T}]}\n"
+	    "  y: {kind: token, secret: {env: Y}, only: https://a.test/, "
+	    "place: [{env: [U, T]}]}\n",
+	    "owner.yaml:4:3: `place` names the variable `T`, which credential "
+	    "`x` has already\n" },
+	{ "no variable",
+	    CREDENTIAL("    kind: token\n"
+		       "    place: [{env: [1A]}]\n"),
+	    "owner.yaml:7:20: `1A` is no name of a variable\n" },
+	{ "a shape",
+	    CREDENTIAL("    kind: token\n"
+		       "    place: [{env: A, like: 'a b'}]\n"),
+	    "owner.yaml:7:28: a shape has letters, digits, `-_.`, at most 32 "
+	    "bytes\n" },
+	{ "every address private", "version: 1\nprivate: [0.0.0.0/0]\n",
+	    "owner.yaml:2:11: every address: name the prefixes that are "
+	    "yours\n" },
+	{ "no names", "version: 1\nupstream: [{resolvers: [10.0.0.1]}]\n",
+	    "owner.yaml:2:12: `names` is missing: the hosts that it is for\n" },
+	{ "proxy", UPSTREAM("    proxy: http://a.test:3128\n"),
+	    "owner.yaml:4:5: `proxy` is not in this version\n" },
+	{ "resolver by name", UPSTREAM("    resolvers: [dns.test]\n"),
+	    "owner.yaml:4:17: `dns.test` is no resolver: expected an address, "
+	    "with a port if it is not 53, such as 10.0.0.53:5353\n" },
+	{ "five resolvers",
+	    UPSTREAM("    resolvers: [10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4, "
+		     "10.0.0.5]\n"),
+	    "owner.yaml:4:16: expected 1 to 4 resolvers\n" },
+	{ "roots that cannot be opened", UPSTREAM("    roots: [corp.pem]\n"),
+	    "owner.yaml:4:13: `/etc/duenna/corp.pem`: not in this test\n" },
+	{ "only_roots without roots", UPSTREAM("    only_roots: true\n"),
+	    "owner.yaml:4:17: `only_roots: true` without `roots` trusts "
+	    "nobody\n" },
+	{ "a path up", "version: 1\nfiles: {read: [../x]}\n",
+	    "owner.yaml:2:16: `../x`: a path without `.`, `..` and `//` is "
+	    "expected\n" },
+	{ "files of another kind", "version: 1\nfiles: {exec: [/x]}\n",
+	    "owner.yaml:2:9: unknown key `exec`; expected one of `read`, "
+	    "`write`\n" },
+	{ "no variable's name", "version: 1\nenvironment: [A=B]\n",
+	    "owner.yaml:2:15: `A=B` is no name of a variable\n" },
+};
+
+static void
+owner_says_what_is_wrong(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		struct bed b;
+		print_message("# %s\n", bad[i].name);
+		bed_load(&b, bad[i].config, nothing);
+		assert_null(b.owner);
+		const char *end = strstr(buf_text(&b.text), "policy.yaml");
+		assert_non_null(end);
+		size_t n = (size_t)(end - (const char *)b.text.p);
+		assert_int_equal(n, strlen(bad[i].error));
+		assert_memory_equal(b.text.p, bad[i].error, n);
+		bed_release(&b);
+	}
+}
+
+/* CF-16, CF-32, CF-35: what a policy asks for, held against it. */
+static const struct {
+	const char *name, *rule, *error; /* NULL: good */
+} asked[] = {
+	{ "within", "{allow: 'https://api.test/repos/x', credential: github}",
+	    NULL },
+	{ "the wildcard itself",
+	    "{allow: 'https://*.wild.test:8443/**', credential: github}",
+	    NULL },
+	{ "a name under it",
+	    "{allow: 'https://a.wild.test:8443/x', credential: github}", NULL },
+	{ "path", "{allow: 'https://api.test/**', credential: github}",
+	    "`https://api.test/**` is wider than `only:` of credential "
+	    "`github`, which begins with `https://api.test/repos/**` "
+	    "(owner.yaml:6)" },
+	{ "port",
+	    "{allow: 'https://api.test:8443/repos/x', credential: github}",
+	    "is wider than" },
+	{ "another wildcard",
+	    "{allow: 'https://**.wild.test:8443/**', credential: github}",
+	    "a wildcard must stand there literally" },
+	{ "one of a list",
+	    "{allow: ['https://api.test/repos/x', 'https://api.test/y'], "
+	    "credential: github}",
+	    "`https://api.test/y` is wider than" },
+	{ "plain", "{allow: 'http://api.test/repos/x', credential: github}",
+	    "a token never goes over plain HTTP" },
+	{ "two slots",
+	    "{allow: 'https://api.test/repos/x', credential: [github, key]}",
+	    NULL },
+	{ "one slot twice",
+	    "{allow: 'https://api.test/repos/x', credential: [github, "
+	    "github]}",
+	    "two credentials for one slot, the header `Authorization`" },
+	{ "undefined", "{allow: 'https://api.test/repos/x', credential: nix}",
+	    "credential `nix` is not defined" },
+	{ "addresses within",
+	    "{allow: 'https://i.test/', addresses: [10.20.1.0/24]}", NULL },
+	{ "addresses wider",
+	    "{allow: 'https://i.test/', addresses: [10.0.0.0/8]}",
+	    "`10.0.0.0/8` is outside of `private:`" },
+	{ "literal within", "{allow: 'https://10.20.0.1/'}", NULL },
+	{ "literal outside", "{allow: 'https://10.21.0.1/'}",
+	    "`10.21.0.1` is not public and outside of `private:`" },
+};
+
+static void
+owner_holds_policies_within_it(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(asked); i++) {
+		char text[512];
+		struct bed b;
+		snprintf(text, sizeof(text),
+		    "version: 1\npolicies: {p: {rules: [%s]}}\n",
+		    asked[i].rule);
+		print_message("# %s\n", asked[i].name);
+		bed_load(&b, config, text);
+		assert_non_null(b.owner);
+		if (asked[i].error == NULL) {
+			assert_non_null(b.program);
+		} else {
+			assert_null(b.program);
+			assert_non_null(
+			    strstr(buf_text(&b.text), asked[i].error));
+		}
+		bed_release(&b);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(owner_tells_what_was_written),
+		cmocka_unit_test(owner_only_is_a_ceiling),
+		cmocka_unit_test(owner_upstream_is_the_first_that_matches),
+		cmocka_unit_test(owner_says_what_is_wrong),
+		cmocka_unit_test(owner_holds_policies_within_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
