@@ -267,11 +267,13 @@ request_judge(struct exchange *x, void *arg)
 	r->facts = f->facts;
 	r->facts.kind = FACTS_REQUEST;
 	r->judged = true;
+	read_request(r);
 	/* A connection that was refused keeps its reason for what is in it. */
-	if (f->verdict.allow)
-		read_request(r);
-	else if (!x->is_bad)
-		r->facts.method = x->req.method;
+	if (!f->verdict.allow) {
+		r->facts.fault = f->facts.fault;
+		x->fail = (struct parse_fail){ REASON_ALLOW, "", 0 };
+		x->refusal.status = 0;
+	}
 	record_judge(r->generation, &r->facts, &r->verdict);
 	check_admission(r);
 	if (!r->verdict.allow) {

@@ -367,12 +367,14 @@ exchange_step_refuse(struct exchange *x)
 	struct stream *client = x->client;
 
 	if (!x->asked) {
+		size_t before = stream_backlog(client);
 		x->asked = true;
 		x->status = refusal_status(&x->refusal);
 		if (!refusal_put(&x->refusal, client, x->flow,
 			x->is_bad ? NULL : &x->req))
 			return exchange_lose(x, REASON_CLIENT_ABORT,
 			    "client is gone");
+		x->bytes_down += stream_backlog(client) - before;
 	}
 	if (stream_is_broken(client) || x->expired)
 		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
