@@ -30,6 +30,12 @@ on_dialled(const struct dial_answer *a, void *arg)
 	r->asked = NULL;
 	r->cookie = a->cookie;
 	snprintf(r->address, sizeof(r->address), "%.*s", SLICE_ARG(a->address));
+	if (a->stream != NULL) {
+		/* For the records of those who get it from the pool. */
+		a->stream->tag = a->cookie;
+		snprintf(a->stream->peer, sizeof(a->stream->peer), "%s",
+		    r->address);
+	}
 	if (a->stream == NULL) {
 		request_fail(r,
 		    a->reason == REASON_ALLOW ? REASON_INTERNAL : a->reason,
@@ -68,6 +74,8 @@ request_reach(struct exchange *x, void *arg)
 	}
 	if (s != NULL) {
 		stream_on(s, on_upstream_news, f);
+		r->cookie = s->tag;
+		snprintf(r->address, sizeof(r->address), "%s", s->peer);
 		exchange_reached(x, s, true);
 		return;
 	}

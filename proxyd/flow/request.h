@@ -12,8 +12,6 @@
 #include "http/exchange.h"
 #include "http/pool.h"
 
-#define REQUEST_ADDRESS_MAX 64 /* text of an address, with a NUL */
-
 struct request {
 	struct flow *flow; /* borrowed; lives longer */
 	struct exchange x;
@@ -23,8 +21,8 @@ struct request {
 	struct host host; /* of the Host field; n 0: none */
 	uint8_t *path;	  /* owned; facts.path and x.path point into it */
 	uint8_t *query;	  /* owned; what is left of it; NULL: all */
-	char detail[STREAM_TEXT_SIZE];	   /* x.fail.detail, when not ours */
-	char address[REQUEST_ADDRESS_MAX]; /* of the upstream */
+	char detail[STREAM_TEXT_SIZE];	/* x.fail.detail, when not ours */
+	char address[STREAM_PEER_SIZE]; /* of the upstream */
 
 	struct asked *asked;	 /* NULL: nothing */
 	struct stream *reaching; /* owned: TLS to the upstream goes on */

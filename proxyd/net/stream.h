@@ -73,6 +73,7 @@ struct stream_ops {
 /* Bytes that wait to leave: what is moved, and a whole head with a secret. */
 #define STREAM_OUT_MAX (LIMIT_BACKLOG_SIZE + 32768)
 #define STREAM_TEXT_SIZE 128 /* of the text of a failure, with its NUL */
+#define STREAM_PEER_SIZE 48  /* of an address as text, with its NUL */
 
 /* Public for implementations; owners use the functions. */
 struct stream {
@@ -87,6 +88,7 @@ struct stream {
 	void *arg;
 	struct stream_buf in, out;
 	uint64_t n_in, n_out; /* bytes since the start, for the record */
+	uint64_t tag;	      /* the owner's own; goes along with the stream */
 	bool ready;	      /* the handshake is over */
 	bool ended;	      /* the peer announced its end */
 	bool want_shut, shut; /* our end: wanted, announced */
@@ -98,6 +100,7 @@ struct stream {
 	bool news;	      /* something changed in this run */
 	enum stream_io wait_start, wait_read, wait_write; /* what each wants */
 	enum reason reason;	     /* why broken; else REASON_ALLOW */
+	char peer[STREAM_PEER_SIZE]; /* the other end, where somebody said */
 	char text[STREAM_TEXT_SIZE]; /* why broken, for people; escaped */
 };
 

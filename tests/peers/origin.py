@@ -171,6 +171,8 @@ class Connection:
         try:
             while self.serve_one():
                 pass
+            if isinstance(self.sock, ssl.SSLSocket):
+                self.sock.unwrap()  # an end in due form: close_notify
         except (answers.Cut, EOFError, ConnectionError, ssl.SSLError, OSError):
             pass
         except (Bad, ValueError, IndexError) as e:
