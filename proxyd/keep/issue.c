@@ -153,8 +153,8 @@ issue_tell(struct issue *i, struct channel *from, const struct msg *m)
 		return; /* unanswered: the dialer hands nothing over */
 	memcpy(dial.host, host.p, host.n);
 	dial.host_n = (uint8_t)host.n;
-	told_put(i->told, &dial);
-	answer(from, m->id, OP_TOLD, (struct slice){ 0 });
+	if (told_put(i->told, &dial))
+		answer(from, m->id, OP_TOLD, (struct slice){ 0 });
 }
 
 void

@@ -6,18 +6,16 @@
 
 #define BUCKETS 4096 /* a power of two; cookies count up, so they spread */
 
-/* All entries are made at once: the table never grows, and never fails. */
 struct entry {
 	TAILQ_ENTRY(entry) age;	     /* on told->ages, last used first */
-	LIST_ENTRY(entry) neighbour; /* in its bucket, while `used` */
-	bool used;
+	LIST_ENTRY(entry) neighbour; /* in its bucket */
 	struct told_dial dial;
 };
 
 struct told {
-	struct entry *entries; /* owned; TOLD_MAX of them */
 	TAILQ_HEAD(age_list, entry) ages;
 	LIST_HEAD(, entry) buckets[BUCKETS];
+	size_t n;
 	uint64_t forgive_ms; /* see told_forgive() */
 };
 
@@ -29,26 +27,36 @@ told_new(enum err *err)
 	*err = ERR_MEMORY;
 	if (t == NULL)
 		return NULL;
-	t->entries = calloc(TOLD_MAX, sizeof(*t->entries));
-	if (t->entries == NULL) {
-		free(t);
-		return NULL;
-	}
 	TAILQ_INIT(&t->ages);
 	for (size_t i = 0; i < BUCKETS; i++)
 		LIST_INIT(&t->buckets[i]);
-	for (size_t i = 0; i < TOLD_MAX; i++)
-		TAILQ_INSERT_TAIL(&t->ages, &t->entries[i], age);
 	*err = ERR_NONE;
 	return t;
+}
+
+/* Take the entry that was used longest ago out; the caller's now. */
+static struct entry *
+take_oldest(struct told *t)
+{
+	struct entry *e = TAILQ_LAST(&t->ages, age_list);
+
+	if (e == NULL)
+		return NULL;
+	TAILQ_REMOVE(&t->ages, e, age);
+	LIST_REMOVE(e, neighbour);
+	t->n--;
+	return e;
 }
 
 void
 told_free(struct told *t)
 {
+	struct entry *e;
+
 	if (t == NULL)
 		return;
-	free(t->entries);
+	while ((e = take_oldest(t)) != NULL)
+		free(e);
 	free(t);
 }
 
@@ -70,21 +78,34 @@ touch(struct told *t, struct entry *e)
 	TAILQ_INSERT_HEAD(&t->ages, e, age);
 }
 
-void
+/* A new entry; without memory for one more an old one is used again. */
+static struct entry *
+add(struct told *t, uint64_t cookie)
+{
+	struct entry *e = t->n < TOLD_MAX ? calloc(1, sizeof(*e)) : NULL;
+
+	if (e == NULL)
+		e = take_oldest(t);
+	if (e == NULL)
+		return NULL;
+	TAILQ_INSERT_HEAD(&t->ages, e, age);
+	LIST_INSERT_HEAD(&t->buckets[cookie % BUCKETS], e, neighbour);
+	t->n++;
+	return e;
+}
+
+bool
 told_put(struct told *t, const struct told_dial *dial)
 {
 	struct entry *e = find(t, dial->cookie);
 
-	if (e == NULL) {
-		e = TAILQ_LAST(&t->ages, age_list);
-		if (e->used)
-			LIST_REMOVE(e, neighbour);
-		LIST_INSERT_HEAD(&t->buckets[dial->cookie % BUCKETS], e,
-		    neighbour);
-		e->used = true;
-	}
+	if (e == NULL)
+		e = add(t, dial->cookie);
+	if (e == NULL)
+		return false;
 	e->dial = *dial;
 	touch(t, e);
+	return true;
 }
 
 const struct told_dial *

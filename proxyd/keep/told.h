@@ -32,8 +32,9 @@ struct told;
 MUST_USE struct told *told_new(enum err *err); /* NULL: ERR_MEMORY */
 void told_free(struct told *t);
 
-/* Remember one; a cookie that is there already is overwritten. */
-void told_put(struct told *t, const struct told_dial *dial);
+/* Remember one; a cookie that is there already is overwritten.  False: there is
+ * no memory for a single one. */
+MUST_USE bool told_put(struct told *t, const struct told_dial *dial);
 
 /*
  * Until then (clock_ms) a cookie that is not known may be one that a keeper

@@ -12,7 +12,7 @@ put(struct told *t, uint64_t cookie, uint32_t rule)
 {
 	const struct told_dial dial = { .cookie = cookie, .rule = rule };
 
-	told_put(t, &dial);
+	assert_true(told_put(t, &dial));
 }
 
 static void
