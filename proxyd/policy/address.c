@@ -317,8 +317,10 @@ address_judge(const struct program *p, struct slice host, uint16_t port,
 	if (address_is_metadata(ip))
 		return refused;
 	enum opening o = opens(p, host, port, ip);
+	if (o == CLOSED && !address_is_global(ip))
+		return refused;
 	/* A prefix is too wide a word to mean the host itself. */
 	if (is_own(ip, own, n_own) && !(is_loopback(ip) && o == OPEN_EXACT))
 		return REASON_DST_SELF;
-	return o != CLOSED || address_is_global(ip) ? REASON_ALLOW : refused;
+	return REASON_ALLOW;
 }

@@ -19,9 +19,10 @@
 /*
  * own, n_own	the host's own addresses as read at this moment
  *
- * Returns REASON_ALLOW; REASON_DST_SELF for one of `own` (loopback of a rule
- * that names it literally excepted); else REASON_UP_PRIVATE, or
- * REASON_DST_PRIVATE if `host` is itself a literal address.
+ * Returns REASON_ALLOW; REASON_UP_PRIVATE for a range that is not globally
+ * reachable and that no rule opens, or REASON_DST_PRIVATE if `host` is itself a
+ * literal address; else REASON_DST_SELF for one of `own` (loopback of a rule
+ * that names it literally excepted).
  * A range refused here is opened by program_opens(), metadata never.
  */
 enum reason address_judge(const struct program *p, struct slice host,
