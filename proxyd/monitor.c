@@ -23,6 +23,7 @@
 #include "audit/event.h"
 #include "base/log.h"
 #include "base/rd.h"
+#include "ns/netns.h"
 #include "proxyd/monitor_state.h"
 
 static void
@@ -151,6 +152,31 @@ begin_readying(struct monitor *m)
 		monitor_fail(m, "the scribe takes no records");
 }
 
+/* Packets that went neither to duenna nor to loopback, by their counters. */
+static void
+record_drops(struct monitor *m)
+{
+	struct netns_counters n;
+	struct event e;
+
+	if (sandbox_counters(m, &n) != 0)
+		return;
+	const struct {
+		const char *what;
+		uint64_t count;
+	} rows[] = { { "UDP", n.udp }, { "ICMP", n.icmp },
+		{ "other protocols", n.other } };
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		if (rows[i].count == 0)
+			continue;
+		fill(m, &e, EVENT_DROP);
+		event_str(&e, FIELD_REASON, reason_name(REASON_L3_PROTO));
+		event_str(&e, FIELD_DETAIL, rows[i].what);
+		event_number(&e, FIELD_COUNTED, rows[i].count);
+		(void)record(m, &e, NULL);
+	}
+}
+
 static void
 begin_ending(struct monitor *m)
 {
@@ -158,6 +184,7 @@ begin_ending(struct monitor *m)
 
 	m->stage = STAGE_ENDING;
 	set_deadline(m, MONITOR_END_MS);
+	record_drops(m);
 	fill(m, &e, EVENT_DETACH);
 	event_number(&e, FIELD_EXIT, (uint64_t)m->status);
 	(void)record(m, &e, NULL);
@@ -235,6 +262,7 @@ begin(struct monitor *m)
 		return -1;
 	}
 	set_deadline(m, MONITOR_START_MS);
+	host_tell_proxy(m);
 	/* Namespaces and roles come up while the clerks read. */
 	if (state_open(m) != 0 || load_start(m) != 0 || sandbox_start(m) != 0 ||
 	    roles_start(m) != 0)

@@ -48,3 +48,23 @@ host_look(struct monitor *m)
 	    st.st_mtim.tv_nsec != m->resolvers_seen.tv_nsec)
 		host_send(m);
 }
+
+void
+host_tell_proxy(const struct monitor *m)
+{
+	static const char *const names[] = { "http_proxy", "https_proxy",
+		"all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		if (getenv(names[i]) == NULL || m->cfg->quiet)
+			continue;
+		fprintf(stderr,
+		    "duenna: %s is not passed on to the command; "
+		    "to reach the outside through a proxy, write "
+		    "`upstream: [{names: [\"**\"], proxy: URL}]` "
+		    "into the configuration (not in this "
+		    "version)\n",
+		    names[i]);
+		return;
+	}
+}

@@ -132,6 +132,23 @@ sandbox_is_ready(const struct monitor *m)
 	return m->sandbox != NULL && m->sandbox->has_netns;
 }
 
+uid_t
+sandbox_uid(const struct monitor *m)
+{
+	return m->sandbox->user.uid;
+}
+
+int
+sandbox_counters(const struct monitor *m, struct netns_counters *out)
+{
+	struct fail fail = { 0 };
+
+	if (netns_counters(&m->sandbox->netns, out, &fail) == 0)
+		return 0;
+	log_warn("%s", fail.text);
+	return -1;
+}
+
 /* One placeholder for each variable that a credential names. */
 static int
 make_places(struct monitor *m, struct sandbox *s, uint32_t credential)
@@ -242,6 +259,29 @@ add_binds(struct monitor *m, struct sandbox *s)
 	return true;
 }
 
+/* A log that the command may write is none. */
+static bool
+is_log_outside(struct monitor *m, const struct view *v)
+{
+	const char *log = m->cfg->audit;
+	char *real = log == NULL ? NULL : realpath(log, NULL);
+	const char *inside = NULL;
+
+	if (real != NULL && view_is_below(real, v->work))
+		inside = v->work;
+	for (size_t i = 0; real != NULL && i < v->n_binds; i++)
+		if (v->binds[i].write && view_is_below(real, v->binds[i].path))
+			inside = v->binds[i].path;
+	free(real);
+	if (inside == NULL)
+		return true;
+	monitor_fail(m,
+	    "--audit %s: the audit log may not stand below %s, "
+	    "which the command may write",
+	    log, inside);
+	return false;
+}
+
 static int
 make_view(struct monitor *m, struct sandbox *s, struct fail *fail)
 {
@@ -272,7 +312,8 @@ make_view(struct monitor *m, struct sandbox *s, struct fail *fail)
 	v->files = s->files;
 	v->n_files = s->trust.n_files;
 	v->root = s->user.uid == 0;
-	if (!add_binds(m, s))
+	/* A message that was given already leaves `fail` empty. */
+	if (!add_binds(m, s) || !is_log_outside(m, v))
 		return -1;
 	return view_check(v, fail);
 }

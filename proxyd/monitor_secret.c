@@ -28,7 +28,8 @@ is_used(const struct monitor *m, uint32_t i)
  * bytes read, or -1 with *why set.
  */
 static ssize_t
-read_file(const char *path, uint8_t *bytes, size_t max, const char **why)
+read_file(const char *path, uid_t owner, uint8_t *bytes, size_t max,
+    const char **why)
 {
 	struct stat st;
 	ssize_t n = -1;
@@ -38,7 +39,7 @@ read_file(const char *path, uint8_t *bytes, size_t max, const char **why)
 		*why = strerror(errno);
 	else if (!S_ISREG(st.st_mode))
 		*why = "not a regular file";
-	else if (st.st_uid != geteuid() && st.st_uid != 0)
+	else if (st.st_uid != geteuid() && st.st_uid != 0 && st.st_uid != owner)
 		*why = "it belongs to another user";
 	else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
 		*why = "others may write to it (chmod go-w)";
@@ -82,7 +83,8 @@ send_one(struct monitor *m, uint32_t i)
 
 	snprintf(source, sizeof(source), "%.*s", SLICE_ARG(c.source));
 	if (c.from == SECRET_FILE)
-		n = read_file(source, bytes, sizeof(bytes), &why);
+		n = read_file(source, sandbox_uid(m), bytes, sizeof(bytes),
+		    &why);
 	else
 		n = read_variable(source, bytes, sizeof(bytes), &why);
 	wr_u32(&w, i);

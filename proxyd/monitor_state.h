@@ -114,6 +114,7 @@ MUST_USE int secrets_send(struct monitor *m);
 /* monitor_host.c: send it, send it if it has changed */
 void host_send(struct monitor *m);
 void host_look(struct monitor *m);
+void host_tell_proxy(const struct monitor *m); /* proxies go, say so */
 
 /* monitor_state.c */
 MUST_USE int state_open(struct monitor *m);	    /* directory, audit key */
@@ -125,6 +126,11 @@ void state_sha256(struct slice bytes, char text[7 + 64 + 1]);
 MUST_USE int sandbox_start(struct monitor *m);
 MUST_USE int sandbox_prepare(struct monitor *m); /* once the images are here */
 bool sandbox_is_ready(const struct monitor *m);
+uid_t sandbox_uid(const struct monitor *m); /* of the command, seen outside */
+/* Packets dropped in there, by protocol: for the records of the end. */
+struct netns_counters;
+MUST_USE int sandbox_counters(const struct monitor *m,
+    struct netns_counters *out);
 void sandbox_feed(struct monitor *m, struct role_process *worker);
 void sandbox_go(struct monitor *m); /* fails the run if it cannot */
 void sandbox_end(struct monitor *m);

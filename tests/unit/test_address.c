@@ -231,7 +231,7 @@ address_judges_each_dial(void **state)
 		{ "other.test", 8443, "10.1.2.3", "allow" },
 		{ "other.test", 443, "10.1.2.3", "up.private" },
 		{ "other.test", 8443, "127.0.0.1", "allow" },
-		{ "other.test", 8443, "127.0.0.2", "up.private" },
+		{ "other.test", 8443, "127.0.0.2", "dst.self" },
 		{ "one.test", 443, "198.51.100.7", "up.private" },
 		{ "pub.test", 443, "203.0.114.9", "dst.self" },
 		{ "127.0.0.1", 3000, "127.0.0.1", "allow" },
