@@ -17,6 +17,7 @@
 #include "ns/env.h"
 #include "ns/home.h"
 #include "ns/job.h"
+#include "ns/path.h"
 #include "ns/watch.h"
 #include "proxyd/monitor_state.h"
 
@@ -267,10 +268,10 @@ is_log_outside(struct monitor *m, const struct view *v)
 	char *real = log == NULL ? NULL : realpath(log, NULL);
 	const char *inside = NULL;
 
-	if (real != NULL && view_is_below(real, v->work))
+	if (real != NULL && path_is_below(real, v->work))
 		inside = v->work;
 	for (size_t i = 0; real != NULL && i < v->n_binds; i++)
-		if (v->binds[i].write && view_is_below(real, v->binds[i].path))
+		if (v->binds[i].write && path_is_below(real, v->binds[i].path))
 			inside = v->binds[i].path;
 	free(real);
 	if (inside == NULL)

@@ -116,7 +116,7 @@ static const struct {
 	const char *peer, *detail;
 } cases[] = {
 	{ "opened by address", "ok.test", { "127.0.0.1" }, REASON_ALLOW, 0, "127.0.0.1", "" },
-	{ "SR-06 another name", "shut.test", { "127.0.0.1" }, REASON_DST_SELF, 1, NULL, "no address of it may be dialled" },
+	{ "SR-06 another name", "shut.test", { "127.0.0.1" }, REASON_UP_PRIVATE, 1, NULL, "no address of it may be dialled" },
 	{ "SR-05 private first, good one second", "ok.test", { "10.0.0.1", "127.0.0.1" }, REASON_ALLOW, 1, "127.0.0.1", "" },
 	{ "SR-05 good one first", "ok.test", { "127.0.0.1", "10.0.0.1" }, REASON_ALLOW, 0, "127.0.0.1", "" },
 	{ "SR-01 only private ones", "ok.test", { "10.0.0.1", "192.168.0.1", "100.64.0.1" }, REASON_UP_PRIVATE, 3, NULL, "no address of it may be dialled" },
