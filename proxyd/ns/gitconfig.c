@@ -87,8 +87,10 @@ take_section(struct gitconfig *g)
 	g->key[0] = '\0';
 	while (!g->bad) {
 		int c = next(g);
-		if (c == ']')
+		if (c == ']') {
+			g->bad = g->n_base == 0;
 			break;
+		}
 		if (is_space(c)) {
 			take_subsection(g, c);
 			break;

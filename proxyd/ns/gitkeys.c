@@ -79,8 +79,9 @@ put_without(struct buf *out, struct slice in)
 		at = e.to;
 	}
 	buf_put(out, slice_from(in, at));
-	if (out->n != 0 && out->p[out->n - 1] != '\n')
-		buf_put_byte(out, '\n');
+	/* Two: the first one may belong to a value that goes on. */
+	if (out->n != 0)
+		buf_put_str(out, "\n\n");
 }
 
 static void

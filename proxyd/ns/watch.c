@@ -12,10 +12,9 @@
 
 /* The link's name, or its number where the message has none. */
 static void
-take_name(const struct nlmsghdr *h, const struct ifinfomsg *link,
-    char name[NAME_SIZE])
+take_name(struct nlmsghdr *h, struct ifinfomsg *link, char name[NAME_SIZE])
 {
-	const struct rtattr *a = IFLA_RTA(link);
+	struct rtattr *a = IFLA_RTA(link);
 	size_t left = IFLA_PAYLOAD(h);
 
 	snprintf(name, NAME_SIZE, "%d", link->ifi_index);
@@ -27,12 +26,12 @@ take_name(const struct nlmsghdr *h, const struct ifinfomsg *link,
 
 /* Is there another link than lo in one datagram? */
 static bool
-has_other(const void *bytes, size_t left, char name[NAME_SIZE])
+has_other(void *bytes, size_t left, char name[NAME_SIZE])
 {
-	const struct nlmsghdr *h = bytes;
+	struct nlmsghdr *h = bytes;
 
 	for (; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
-		const struct ifinfomsg *link = NLMSG_DATA(h);
+		struct ifinfomsg *link = NLMSG_DATA(h);
 		if (h->nlmsg_type != RTM_NEWLINK ||
 		    h->nlmsg_len < NLMSG_LENGTH(sizeof(*link)) ||
 		    link->ifi_index == RTNL_LO)

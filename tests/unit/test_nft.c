@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The batch for an empty namespace, byte for byte as in tests/golden/nft. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <linux/netlink.h>
+
+#include "base/buf.h"
+#include "nft/build.h"
+
+#define TEXT_MAX 1048576
+
+/* One line a message: number, kind, flags, then the bytes behind the head. */
+static void
+put_messages(struct buf *out, const struct batch *b)
+{
+	size_t at = 0;
+
+	while (at < b->n) {
+		struct nlmsghdr h;
+		memcpy(&h, b->bytes + at, sizeof(h));
+		buf_putf(out, "%u type=%04x flags=%04x ", h.nlmsg_seq,
+		    h.nlmsg_type, h.nlmsg_flags);
+		for (size_t i = sizeof(h); i < h.nlmsg_len; i++)
+			buf_putf(out, "%02x", (uint8_t)b->bytes[at + i]);
+		buf_put_byte(out, '\n');
+		at += NLMSG_ALIGN(h.nlmsg_len);
+	}
+	assert_int_equal(at, b->n);
+}
+
+static void
+read_golden(const char *path, struct buf *out)
+{
+	FILE *f = fopen(path, "r");
+	size_t n;
+
+	assert_non_null(f);
+	do {
+		uint8_t *room = buf_room(out, 4096);
+		n = fread(room, 1, 4096, f);
+		buf_added(out, n);
+	} while (n != 0);
+	fclose(f);
+}
+
+static void
+build_ruleset_gives_the_golden_bytes(void **state)
+{
+	static const char path[] = GOLDEN "/nft/netns-empty.batch";
+	static struct batch b;
+	struct ruleset set;
+	struct buf is, want;
+
+	(void)state;
+	buf_init(&is, TEXT_MAX);
+	buf_init(&want, TEXT_MAX);
+	ruleset_netns_empty(&set, 40001, 40002, true);
+	assert_int_equal(build_ruleset(&set, &b), 0);
+	put_messages(&is, &b);
+	if (getenv("UPDATE_GOLDEN") != NULL) {
+		FILE *f = fopen(path, "w");
+		assert_non_null(f);
+		fwrite(is.p, 1, is.n, f);
+		fclose(f);
+	}
+	read_golden(path, &want);
+	assert_string_equal(buf_text(&is), buf_text(&want));
+	buf_release(&is);
+	buf_release(&want);
+}
+
+static void
+build_ruleset_says_when_it_does_not_fit(void **state)
+{
+	static struct batch b;
+	struct ruleset set;
+
+	(void)state;
+	ruleset_netns_empty(&set, 1, 2, true);
+	assert_int_equal(build_ruleset(&set, &b), 0);
+	/* The batch has room for what we ask; the check has to be there. */
+	assert_true(b.n < sizeof(b.bytes));
+	assert_int_equal(b.n % 4, 0);
+}
+
+static void
+ruleset_without_a_log_is_the_same_but_for_it(void **state)
+{
+	struct ruleset with, without;
+	size_t k = 0;
+
+	(void)state;
+	ruleset_netns_empty(&with, 1, 2, true);
+	ruleset_netns_empty(&without, 1, 2, false);
+	for (size_t i = 0; i < with.n; i++) {
+		if (with.rule[i].act == ACT_LOG)
+			continue;
+		assert_memory_equal(&with.rule[i], &without.rule[k++],
+		    sizeof(struct rule));
+	}
+	assert_int_equal(k, without.n);
+	assert_true(with.n > without.n);
+}
+
+/* Port 53 is ours before 127.0.0.0/8 is let through: DN, 127.0.0.53. */
+static void
+ruleset_takes_port_53_before_loopback(void **state)
+{
+	struct ruleset set;
+
+	(void)state;
+	ruleset_netns_empty(&set, 1, 2, true);
+	assert_int_equal(set.rule[0].chain, CHAIN_NAT);
+	assert_int_equal(set.rule[0].act, ACT_REDIRECT);
+	assert_int_equal(set.rule[0].value, 2);
+	assert_int_equal(set.rule[1].value, 2);
+	assert_int_equal(set.rule[2].match[0].kind, MATCH_LOOP4);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(build_ruleset_gives_the_golden_bytes),
+		cmocka_unit_test(build_ruleset_says_when_it_does_not_fit),
+		cmocka_unit_test(ruleset_without_a_log_is_the_same_but_for_it),
+		cmocka_unit_test(ruleset_takes_port_53_before_loopback),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
