@@ -57,13 +57,16 @@ class Resolver:
     def __init__(self, log, script, default):
         self.script, self.default = script, default
         self.log = open(log, 'a', encoding='ascii', buffering=1)
-        self.lock, self.used = threading.Lock(), {}
+        self.lock, self.used, self.version = threading.Lock(), {}, None
 
     def _step(self, name, kind):
         rows = {}
         if self.script and os.path.exists(self.script):
             with open(self.script, encoding='utf-8') as f:
                 rows = json.load(f)
+                version = os.fstat(f.fileno()).st_mtime_ns
+            if version != self.version:  # a new script begins anew
+                self.used, self.version = {}, version
         steps = rows.get(name.lower())
         if steps is None:
             return {'a': [self.default]} if self.default else \
