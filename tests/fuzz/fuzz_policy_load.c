@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as a policy file: never a crash, an image or an error, the same
+ * image each time, and no verdict that its own rules do not bear out.
+ */
+#include "fuzz.h"
+#include "load/load.h"
+#include "policy/policy.h"
+
+static bool
+load(struct slice text, struct buf *image)
+{
+	struct load_report report = { .want_advice = true };
+	struct load_policy_in in = { .file = { SLICE("f.yaml"), SLICE("/w"),
+					 text },
+		.any = true };
+	struct buf messages;
+
+	buf_init(image, IMAGE_SIZE_MAX);
+	buf_init(&messages, 1 << 22);
+	bool good = load_policy(&in, image, &report);
+	CHECK(good == (report.n_errors == 0));
+	load_report_text(&report, &messages);
+	CHECK(!messages.failed);
+	for (size_t i = 0; i < messages.n; i++)
+		CHECK(messages.p[i] == '\n' || messages.p[i] >= 0x20);
+	buf_release(&messages);
+	load_report_release(&report);
+	return good;
+}
+
+/* Ask about the first pattern of a rule as if it were a name and a path. */
+static void
+probe(const struct program *p, uint32_t rule)
+{
+	struct facts f = { .kind = FACTS_REQUEST,
+		.scheme = SCHEME_HTTPS,
+		.port = 443,
+		.method = SLICE("GET"),
+		.path = SLICE("/a/b"),
+		.has_query = true,
+		.query = SLICE("a=1&b=2"),
+		.host = SLICE("a.b.test") };
+	struct slice host;
+
+	if (program_rule_host(p, rule, &host))
+		f.host = host;
+	struct verdict v = policy_decide(p, &f);
+	CHECK(v.allow == (v.reason == REASON_ALLOW));
+	if (!v.allow)
+		return;
+	CHECK(v.rule < program_n_rules(p));
+	CHECK(!program_rule(p, v.rule).deny);
+	CHECK(policy_stumble(p, &f, v.rule) == NULL);
+	for (uint32_t i = 0; i < v.rule; i++)
+		CHECK(policy_stumble(p, &f, i) != NULL);
+	f.kind = FACTS_DIAL;
+	f.rule = v.rule;
+	CHECK(policy_decide(p, &f).allow);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct buf one, two;
+	enum err err;
+
+	bool good = load(slice_of(data, size), &one);
+	if (good) {
+		struct program *p = program_open(buf_slice(&one), &err);
+		CHECK(p != NULL);
+		for (uint32_t i = 0; i < program_n_rules(p) && i < 16; i++)
+			probe(p, i);
+		program_free(p);
+		CHECK(load(slice_of(data, size), &two));
+		CHECK(slice_eq(buf_slice(&one), buf_slice(&two)));
+		buf_release(&two);
+	}
+	buf_release(&one);
+	return 0;
+}
