@@ -65,6 +65,7 @@ struct flow {
 	bool shut, draining;	  /* REFUSE: our end announced; gone */
 	unsigned n_records;	  /* confirmations still to come */
 	bool reset;		  /* end with a reset: an answer was cut */
+	bool obeyed;		  /* flow/hostile.c alone */
 	size_t drained;		  /* REFUSE: bytes dropped */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SERVE: one exchange after another, in the clear. */
+#include "flow/hostile.h"
 #include "flow/request.h"
 #include "flow/step.h"
 
@@ -26,6 +27,11 @@ served(struct flow *f)
 enum step
 step_serve(struct flow *f)
 {
+	enum hostile obeyed = hostile_obey(f);
+
+	if (obeyed != HOSTILE_NO)
+		return obeyed == HOSTILE_WAIT ? STEP_WAIT :
+						flow_enter(f, PHASE_REFUSE);
 	if (f->request == NULL)
 		f->request = request_new(f);
 	if (f->request == NULL) {

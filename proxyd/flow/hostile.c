@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Never part of a product: see hostile.h. */
+#include <sys/socket.h>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include "flow/hostile.h"
+
+#define ACTION_MAX 32
+
+static void
+answer(struct flow *f, const char *action, bool done, const char *more)
+{
+	char body[256], text[512];
+
+	snprintf(body, sizeof(body), "%s: %s %s\n", action,
+	    done ? "done" : "refused", more);
+	snprintf(text, sizeof(text),
+	    "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n"
+	    "Connection: close\r\n\r\n%s",
+	    strlen(body), body);
+	if (!stream_put(f->client, slice_of_str(text)))
+		f->reset = true;
+	f->obeyed = true;
+}
+
+static void
+on_dialled(const struct dial_answer *a, void *arg)
+{
+	struct flow *f = arg;
+
+	f->asked = NULL;
+	answer(f, "dial-denied", a->stream != NULL, reason_name(a->reason));
+	stream_close(a->stream);
+	flow_run(f);
+}
+
+static void
+on_released(enum reason reason, struct slice value, void *arg)
+{
+	struct flow *f = arg;
+
+	f->asked = NULL;
+	answer(f, "release-forged", value.n != 0, reason_name(reason));
+	flow_run(f);
+}
+
+/* A dial for a rule's place that is not the rule's. */
+static void
+dial_denied(struct flow *f)
+{
+	struct sandbox *sb = f->sandbox;
+	struct host host;
+	struct parse_fail fail;
+
+	if (host_from_http(SLICE("evil.test"), &host, &fail) != PARSE_DONE)
+		return;
+	const struct dial_ask ask = { .generation = f->generation->number,
+		.host = &host,
+		.name_it = true,
+		.port = 80,
+		.flow = f->name };
+	f->asked = sb->asks->dial(sb->asks_arg, sb, &ask, on_dialled, f);
+}
+
+/* A credential for a socket that no dialer told of: the client's own. */
+static void
+release_forged(struct flow *f)
+{
+	struct sandbox *sb = f->sandbox;
+	const struct release_ask ask = { .generation = f->generation->number,
+		.upstream = f->client,
+		.flow = f->name };
+
+	f->asked = sb->asks->release(sb->asks_arg, sb, &ask, on_released, f);
+}
+
+/* What needs no other role; true: it worked. */
+static bool
+try_alone(struct flow *f, const char *action, char *more, size_t max)
+{
+	const struct sockaddr_in sa = { .sin_family = AF_INET,
+		.sin_port = htons(80),
+		.sin_addr.s_addr = htonl(0xcb007142) /* 203.0.113.66 */ };
+	char program[] = "/bin/true";
+	char *argv[] = { program, NULL }, *env[] = { NULL };
+
+	if (strcmp(action, "nothing") == 0)
+		return true;
+	if (strcmp(action, "socket") == 0)
+		return socket(AF_INET, SOCK_STREAM, 0) >= 0;
+	if (strcmp(action, "connect") == 0)
+		return connect(stream_fd(f->client),
+			   (const struct sockaddr *)&sa, sizeof(sa)) == 0;
+	if (strcmp(action, "exec") == 0)
+		return execve(program, argv, env) == 0;
+	if (strcmp(action, "open") != 0)
+		return false;
+	int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, more, max - 1);
+	more[n < 0 ? 0 : n] = '\0';
+	return n >= 0;
+}
+
+static bool
+take_action(struct flow *f, char action[ACTION_MAX])
+{
+	const struct slice prefix = SLICE("GET /.hostile/");
+	struct slice in = stream_peek(f->client);
+	size_t n = 0;
+
+	if (!slice_has_prefix(in, prefix) || memchr(in.p, '\n', in.n) == NULL)
+		return false;
+	in = slice_from(in, prefix.n);
+	while (n < in.n && n < ACTION_MAX - 1 && in.p[n] != ' ') {
+		action[n] = (char)in.p[n];
+		n++;
+	}
+	action[n] = '\0';
+	stream_take(f->client, stream_peek(f->client).n);
+	return true;
+}
+
+enum hostile
+hostile_obey(struct flow *f)
+{
+	char action[ACTION_MAX], more[64] = "";
+
+	if (f->obeyed)
+		return HOSTILE_DONE;
+	if (f->asked != NULL)
+		return HOSTILE_WAIT;
+	if (!take_action(f, action))
+		return HOSTILE_NO;
+	if (strcmp(action, "dial-denied") == 0)
+		dial_denied(f);
+	else if (strcmp(action, "release-forged") == 0)
+		release_forged(f);
+	else
+		answer(f, action, try_alone(f, action, more, sizeof(more)),
+		    more);
+	return f->obeyed ? HOSTILE_DONE : HOSTILE_WAIT;
+}
