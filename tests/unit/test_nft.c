@@ -51,7 +51,8 @@ read_golden(const char *path, struct buf *out)
 static void
 build_ruleset_gives_the_golden_bytes(void **state)
 {
-	static const char path[] = GOLDEN "/nft/netns-empty.batch";
+	static const char path[] =
+	    DOCS "/../tests/golden/nft/netns-empty.batch";
 	static struct batch b;
 	struct ruleset set;
 	struct buf is, want;
