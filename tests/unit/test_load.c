@@ -100,7 +100,7 @@ check_folder(const char *name, bool good, int least)
 	struct dirent **found = NULL;
 	char dir[2048], path[4096];
 
-	snprintf(dir, sizeof(dir), "%s/%s", GOLDEN, name);
+	snprintf(dir, sizeof(dir), "%s/../tests/golden/%s", DOCS, name);
 	int n = scandir(dir, &found, is_yaml, alphasort);
 	assert_true(n >= least);
 	for (int i = 0; i < n; i++) {
