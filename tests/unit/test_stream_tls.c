@@ -270,6 +270,56 @@ stream_tls_verifies_the_origin(void **state)
 	}
 }
 
+static const struct {
+	const char *name;
+	uint32_t root_item, item; /* of the root, of the host */
+	bool only, good;
+} roots[] = {
+	{ "everybody's root", CTX_ITEM_NONE, CTX_ITEM_NONE, false, true },
+	{ "everybody's root, a host of an item", CTX_ITEM_NONE, 2, false,
+	    true },
+	{ "everybody's root, only_roots", CTX_ITEM_NONE, 2, true, false },
+	{ "the item's root", 2, 2, false, true },
+	{ "the item's root, only_roots", 2, 2, true, true },
+	{ "another item's root", 1, 2, false, false },
+	{ "an item's root, a host of none", 2, CTX_ITEM_NONE, false, false },
+};
+
+static void
+stream_tls_counts_the_roots_of_its_host(void **state)
+{
+	struct bed *b = *state;
+	const struct bed_cert good = { .dns = "ok.test", .to_day = 5 };
+
+	for (size_t i = 0; i < COUNT_OF(roots); i++) {
+		const struct ctx_root list[] = { { SLICE("no certificate"),
+						     CTX_ITEM_NONE },
+			{ b->root.der, roots[i].root_item } };
+		const struct stream_tls_peer peer = { .host = SLICE("ok.test"),
+			.item = roots[i].item,
+			.only_roots = roots[i].only };
+		enum err err;
+		int fd[2];
+		print_message("# %s\n", roots[i].name);
+		struct ctx_client *client = ctx_client_new(list, 2, &err);
+		assert_non_null(client);
+		bed_pair(fd);
+		SSL_CTX *ctx = bed_origin(b, &good);
+		SSL *ssl = origin_on(ctx, fd[0]);
+		struct stream *s =
+		    stream_tls_connect(b->loop, fd[1], client, &peer, &err);
+		assert_non_null(s);
+		step(b, ssl);
+		assert_int_equal(stream_is_ready(s), roots[i].good);
+		stream_close(s);
+		bed_turn(b);
+		ctx_client_free(client);
+		SSL_free(ssl);
+		SSL_CTX_free(ctx);
+		close(fd[0]);
+	}
+}
+
 static void
 stream_tls_says_that_the_origin_wants_a_certificate(void **state)
 {
@@ -513,6 +563,7 @@ main(void)
 		cmocka_unit_test(stream_tls_reads_what_was_peeked_at_first),
 		cmocka_unit_test(stream_tls_moves_much_under_backpressure),
 		cmocka_unit_test(stream_tls_verifies_the_origin),
+		cmocka_unit_test(stream_tls_counts_the_roots_of_its_host),
 		cmocka_unit_test(
 		    stream_tls_says_that_the_origin_wants_a_certificate),
 		cmocka_unit_test(stream_tls_answers_each_kind_of_client),
