@@ -166,10 +166,10 @@ take_record(struct peer *p, struct event *e, uint32_t id)
 {
 	struct scribe *s = p->scribe;
 
-	/* Who says it is not the sender's to choose; the monitor alone speaks
-	 * of others. */
+	/* An alarm of a worker is a worker's; the others may speak of another
+	 * role that sent them what it may not. */
 	if ((e->kind == EVENT_ALARM || e->kind == EVENT_GAP) &&
-	    p->role != ROLE_MONITOR)
+	    (p->role == ROLE_WORKER || !event_has(e, FIELD_ROLE)))
 		event_str(e, FIELD_ROLE, role_name(p->role));
 	if (journal_put(s->journal, e, p))
 		wait_for_flush(p, id);
