@@ -45,6 +45,9 @@ stop(struct monitor *m)
 	loop_stop(m->loop);
 }
 
+static void record_failure(struct monitor *m, const char *text);
+static void begin_ending(struct monitor *m);
+
 void
 monitor_fail(struct monitor *m, const char *fmt, ...)
 {
@@ -58,7 +61,13 @@ monitor_fail(struct monitor *m, const char *fmt, ...)
 	va_end(ap);
 	fprintf(stderr, "duenna: %s\n", text);
 	m->status = MONITOR_FAULT;
-	stop(m);
+	/* A log that has begun is closed in good order. */
+	if (m->attached && m->stage < STAGE_ENDING) {
+		record_failure(m, text);
+		begin_ending(m);
+	} else {
+		stop(m);
+	}
 }
 
 /* Write a record of our own.  `on_written` NULL: no answer wanted. */
@@ -87,6 +96,16 @@ fill(struct monitor *m, struct event *e, enum event_kind kind)
 	event_text(e, FIELD_POLICY, program_policy_name(m->program));
 	event_str(e, FIELD_PROGRAM, m->digest);
 	event_number(e, FIELD_GENERATION, MONITOR_GENERATION);
+}
+
+static void
+record_failure(struct monitor *m, const char *text)
+{
+	struct event e;
+
+	fill(m, &e, EVENT_ALARM);
+	event_str(&e, FIELD_DETAIL, text);
+	(void)record(m, &e, NULL);
 }
 
 static void
@@ -278,6 +297,7 @@ put_away(struct monitor *m)
 
 	sandbox_end(m);
 	roles_end(m);
+	state_drop_empty_log(m);
 	for (size_t i = 0; i < COUNT_OF(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);

@@ -117,13 +117,22 @@ int
 state_open_log(struct monitor *m)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct stat st;
 
 	log_path(m);
 	m->log_fd = open(buf_text(&m->log_path),
-	    O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+	    O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW |
+		O_NONBLOCK,
+	    0600);
 	if (m->log_fd < 0) {
 		monitor_fail(m, "cannot open the audit log %s: %s",
-		    buf_text(&m->log_path), strerror(errno));
+		    buf_text(&m->log_path),
+		    errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+		return -1;
+	}
+	if (fstat(m->log_fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		monitor_fail(m, "the audit log %s is no regular file",
+		    buf_text(&m->log_path));
 		return -1;
 	}
 	/* Held by this process for as long as it lives: one writer a log. */
@@ -133,6 +142,16 @@ state_open_log(struct monitor *m)
 		return -1;
 	}
 	return 0;
+}
+
+void
+state_drop_empty_log(struct monitor *m)
+{
+	struct stat st;
+
+	if (m->log_fd >= 0 && m->cfg->audit == NULL &&
+	    fstat(m->log_fd, &st) == 0 && st.st_size == 0)
+		unlink(buf_text(&m->log_path));
 }
 
 int

@@ -117,8 +117,9 @@ void host_look(struct monitor *m);
 void host_tell_proxy(const struct monitor *m); /* proxies go, say so */
 
 /* monitor_state.c */
-MUST_USE int state_open(struct monitor *m);	    /* directory, audit key */
-MUST_USE int state_open_log(struct monitor *m);	    /* needs the name */
+MUST_USE int state_open(struct monitor *m);	/* directory, audit key */
+MUST_USE int state_open_log(struct monitor *m); /* needs the name */
+void state_drop_empty_log(struct monitor *m);	/* of a run that never began */
 MUST_USE int state_keep_program(struct monitor *m); /* for `audit replay` */
 void state_sha256(struct slice bytes, char text[7 + 64 + 1]);
 
