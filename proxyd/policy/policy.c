@@ -386,17 +386,14 @@ judge_attach(struct ask *a)
 }
 
 static enum reason
-judge_rules(struct ask *a)
+judge_rules(struct ask *a, const struct walk_request *request)
 {
-	uint8_t folded[LIMIT_PATH_SIZE];
 	enum progress best = PROGRESS_NONE;
-	struct walk_request request;
 	struct walk w;
 
-	walk_prepare(&request, a->f, folded);
 	walk_init(&w, a->m, &a->found);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
-		enum progress come = walk_request(a->m, r, &request);
+		enum progress come = walk_request(a->m, r, request);
 		uint32_t rule = image_word(a->m, TABLE_ROUTES, r, ROUTE_RULE);
 		uint32_t flags =
 		    image_word(a->m, TABLE_RULES, rule, RULE_FLAG_BITS);
@@ -414,6 +411,29 @@ judge_rules(struct ask *a)
 	return reason_of(a, best);
 }
 
+/* A path with escapes needs room to be folded; most have none. */
+static NOINLINE enum reason
+judge_escaped(struct ask *a)
+{
+	uint8_t folded[LIMIT_PATH_SIZE];
+	struct walk_request request;
+
+	walk_prepare(&request, a->f, folded);
+	return judge_rules(a, &request);
+}
+
+static enum reason
+judge_path(struct ask *a)
+{
+	struct slice path = a->f->path;
+	struct walk_request request;
+
+	if (path.n != 0 && memchr(path.p, '%', path.n) != NULL)
+		return judge_escaped(a);
+	walk_prepare(&request, a->f, NULL);
+	return judge_rules(a, &request);
+}
+
 static enum reason
 judge_request(struct ask *a, const struct program *p)
 {
@@ -427,7 +447,7 @@ judge_request(struct ask *a, const struct program *p)
 		return REASON_CRED_MISPLACED;
 	if (a->f->placeholder == PLACEHOLDER_FOREIGN)
 		return REASON_CRED_FOREIGN;
-	return judge_rules(a);
+	return judge_path(a);
 }
 
 static enum reason

@@ -58,7 +58,10 @@ enum progress walk_connect(const struct image *m, uint32_t route,
 enum progress walk_request(const struct image *m, uint32_t route,
     const struct walk_request *r);
 
-/* `path` of the facts, made ready; `folded` has room for LIMIT_PATH_SIZE. */
+/*
+ * `path` of the facts, made ready.  `folded` has room for LIMIT_PATH_SIZE; NULL
+ * if there is no escape in the path.
+ */
 void walk_prepare(struct walk_request *r, const struct facts *f,
     uint8_t *folded);
 
