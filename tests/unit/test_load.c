@@ -166,12 +166,94 @@ load_keeps_fifty_errors_and_counts_the_rest(void **state)
 	buf_release(&yaml);
 }
 
+/* Take the next fenced block of YAML that is a whole file; false at the end. */
+static bool
+take_example(struct slice *text, struct slice *example)
+{
+	static const struct slice fence = { (const uint8_t *)"```yaml\n", 8 };
+
+	for (;;) {
+		const uint8_t *p = memmem(text->p, text->n, fence.p, fence.n);
+		if (p == NULL)
+			return false;
+		*text = slice_from(*text, (size_t)(p - text->p) + fence.n);
+		p = memmem(text->p, text->n, "\n```", 4);
+		assert_non_null(p);
+		*example = slice_first(*text, (size_t)(p - text->p) + 1);
+		*text = slice_from(*text, example->n + 4);
+		if (slice_has_prefix(*example, SLICE("version: 1\n")))
+			return true;
+	}
+}
+
+static char *
+text_of(struct slice s)
+{
+	char *copy = malloc(s.n + 1);
+
+	assert_non_null(copy);
+	memcpy(copy, s.p, s.n);
+	copy[s.n] = '\0';
+	return copy;
+}
+
+/* CF-27: what the documentation shows is what the program takes. */
+static void
+load_takes_each_example_of_the_documentation(void **state)
+{
+	static const char *const pages[] = { "../policies/README.md",
+		"../README.md", "architecture.md", "credentials.md",
+		"threat-model.md" };
+	char *config = NULL, path[4096];
+	unsigned n_policies = 0, n_owners = 0;
+
+	(void)state;
+	/* The owner's files first: the policies name their credentials. */
+	for (size_t i = 0; i < 2 * COUNT_OF(pages); i++) {
+		struct slice rest, example;
+		struct buf page;
+		snprintf(path, sizeof(path), "%s/%s", DOCS,
+		    pages[i % COUNT_OF(pages)]);
+		read_whole(path, &page);
+		rest = buf_slice(&page);
+		while (rest.n != 0 && take_example(&rest, &example)) {
+			bool policy = memmem(example.p, example.n,
+					  "policies:", 9) != NULL;
+			struct bed b;
+			if (policy != (i >= COUNT_OF(pages)))
+				continue;
+			char *text = text_of(example);
+			print_message("# %s\n", path);
+			bed_load(&b, policy ? config : text,
+			    policy ? text :
+				     "version: 1\npolicies: "
+				     "{p: {rules: []}}\n");
+			if (b.program == NULL)
+				print_message("# %s", buf_text(&b.text));
+			assert_non_null(b.program);
+			if (!policy)
+				assert_non_null(b.owner);
+			bed_release(&b);
+			n_policies += policy ? 1 : 0;
+			n_owners += policy ? 0 : 1;
+			if (policy || config != NULL)
+				free(text);
+			else
+				config = text;
+		}
+		buf_release(&page);
+	}
+	free(config);
+	assert_true(n_policies >= 2 && n_owners >= 1);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(load_says_what_is_wrong_and_where),
 		cmocka_unit_test(load_takes_what_is_right),
+		cmocka_unit_test(load_takes_each_example_of_the_documentation),
 		cmocka_unit_test(load_refuses_what_is_too_large_in_time),
 		cmocka_unit_test(load_keeps_fifty_errors_and_counts_the_rest),
 	};
