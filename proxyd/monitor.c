@@ -62,12 +62,12 @@ monitor_fail(struct monitor *m, const char *fmt, ...)
 	fprintf(stderr, "duenna: %s\n", text);
 	m->status = MONITOR_FAULT;
 	/* A log that has begun is closed in good order. */
-	if (m->attached && m->stage < STAGE_ENDING) {
+	if (m->log_fd >= 0 && m->stage < STAGE_ENDING)
 		record_failure(m, text);
+	if (m->attached && m->stage < STAGE_ENDING)
 		begin_ending(m);
-	} else {
+	else
 		stop(m);
-	}
 }
 
 /* Write a record of our own.  `on_written` NULL: no answer wanted. */
@@ -105,6 +105,11 @@ record_failure(struct monitor *m, const char *text)
 
 	fill(m, &e, EVENT_ALARM);
 	event_str(&e, FIELD_DETAIL, text);
+	(void)record(m, &e, NULL);
+	if (m->attached)
+		return;
+	/* The log may have begun or not: nobody waits for an answer. */
+	fill(m, &e, EVENT_STOP);
 	(void)record(m, &e, NULL);
 }
 

@@ -26,8 +26,11 @@ scribe_say(struct peer *p, uint16_t op, uint32_t id, struct slice body)
 	struct msg m = { .op = op, .id = id, .body = body };
 	enum err err = ERR_NONE;
 
-	if (channel_is_open(p->channel) &&
-	    channel_send(p->channel, &m, &err) != 0)
+	if (!channel_is_open(p->channel) ||
+	    channel_send(p->channel, &m, &err) == 0)
+		return;
+	/* One that has just ended is noticed by its channel. */
+	if (err != ERR_CLOSED)
 		log_warn("%s to the %s: %s", dispatch_op_name(op),
 		    role_name(p->role), err_text(err));
 }

@@ -144,8 +144,12 @@ finish_stop(struct scribe *s)
 void
 scribe_end(struct scribe *s)
 {
-	if (s->journal != NULL && journal_is_started(s->journal) && !s->stopped)
-		end_log(s, NULL);
+	struct event stop;
+
+	if (s->journal == NULL || !journal_is_started(s->journal) || s->stopped)
+		return;
+	event_init(&stop, EVENT_STOP);
+	end_log(s, s->stopping ? &stop : NULL);
 }
 
 /* What is wrong with a record of this role, or NULL. */
@@ -214,7 +218,11 @@ scribe_take_event(struct peer *p, struct slice body, uint32_t id)
 		wait_for_flush(p, id);
 		return;
 	}
-	wrong = s->stopped ? "the log is closed" : refuse(p, body, &e);
+	if (s->stopped) {
+		say_written(p, id, false);
+		return;
+	}
+	wrong = refuse(p, body, &e);
 	if (wrong != NULL) {
 		if (p->n_refused++ == 0)
 			log_warn("record of the %s not taken: %s",

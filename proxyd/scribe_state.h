@@ -70,7 +70,7 @@ void scribe_forget_peer(struct peer *p);
 void scribe_flush(struct scribe *s);
 void scribe_tick(struct scribe *s);
 
-/* The monitor is gone without a word: close the log. */
+/* The monitor is gone: close the log, with a `stop` if it had said so. */
 void scribe_end(struct scribe *s);
 
 #endif

@@ -412,6 +412,22 @@ a_monitor_that_is_gone_is_a_log_without_stop(void **state)
 }
 
 static void
+a_stop_without_a_question_is_written_when_the_monitor_is_gone(void **state)
+{
+	struct bed *b = *state;
+	struct event e;
+
+	begin(b, 0);
+	send_flow(b, EVENT_FLOW_BEGIN, "w0-1", 5);
+	assert_true(is_written(b, b->worker, 5));
+	event_init(&e, EVENT_STOP);
+	send_event(b, b->monitor, &e, 0);
+	assert_int_equal(finish(b), 0);
+	assert_int_equal(count_lines(b, "\"event\":\"stop\""), 1);
+	assert_int_equal(count_lines(b, "\"event\":\"checkpoint\""), 1);
+}
+
+static void
 a_file_that_is_no_log_is_not_written(void **state)
 {
 	struct bed *b = *state;
@@ -442,6 +458,7 @@ main(void)
 		T(a_worker_that_is_gone_has_its_flows_ended),
 		T(a_scribe_that_is_killed_is_followed_by_one_that_goes_on),
 		T(a_monitor_that_is_gone_is_a_log_without_stop),
+		T(a_stop_without_a_question_is_written_when_the_monitor_is_gone),
 		T(a_file_that_is_no_log_is_not_written),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
