@@ -408,6 +408,12 @@ judge_rules(struct ask *a, const struct walk_request *request)
 			a->v.nearest = rule;
 		}
 	}
+	/*
+	 * The connection is one that some rule could allow, if only one that
+	 * is hidden: what is missing is no port and no scheme.
+	 */
+	if (best < PROGRESS_SCHEME && !a->f->upgrade)
+		best = PROGRESS_SCHEME;
 	return reason_of(a, best);
 }
 

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What policy/ decides, for a second implementation to compare with.
+ *
+ * Reads lines, writes a line for each:
+ *   policy HEX        a policy file: `ok`, or `error`
+ *   ask METHOD URL    a canonical URL, as over the connection that a client
+ *                     would have: `REASON RULE`, the rule that decided or, if
+ *                     none did, `-`
+ *   nearest METHOD URL    the same, but the nearest rule
+ */
+#include <stdio.h>
+
+#include "base/ascii.h"
+#include "load/load.h"
+#include "policy/policy.h"
+#include "wire/target.h"
+
+#define LINE_MAX 262144
+
+static struct buf image;
+static struct program *program;
+
+static void
+on_policy(char *hex)
+{
+	struct load_report report = { 0 };
+	size_t n = strlen(hex) / 2;
+	enum err err;
+
+	for (size_t i = 0; i < n; i++)
+		hex[i] = (char)(ascii_hex((uint8_t)hex[2 * i]) * 16 +
+		    ascii_hex((uint8_t)hex[2 * i + 1]));
+	struct load_policy_in in = { .file = { SLICE("f"), SLICE("/"),
+					 slice_of(hex, n) },
+		.any = true };
+	program_free(program);
+	program = NULL;
+	buf_clear(&image);
+	if (load_policy(&in, &image, &report))
+		program = program_open(buf_slice(&image), &err);
+	load_report_release(&report);
+	puts(program == NULL ? "error" : "ok");
+}
+
+static void
+print_rule(uint32_t rule)
+{
+	if (rule == VERDICT_NONE) {
+		puts(" -");
+		return;
+	}
+	struct program_rule r = program_rule(program, rule);
+	printf(" %.*s\n", SLICE_ARG(r.name));
+}
+
+static void
+on_ask(const char *method, const char *url, bool nearest)
+{
+	struct facts f = { .kind = FACTS_REQUEST,
+		.method = slice_of_str(method) };
+	struct parse_fail fail;
+	struct target t;
+
+	if (program == NULL ||
+	    target_parse(slice_of_str(url), &t, &fail) != PARSE_DONE ||
+	    t.form != TARGET_ABSOLUTE) {
+		puts("? -");
+		return;
+	}
+	f.scheme = slice_eq_str(t.scheme, "https") ? SCHEME_HTTPS : SCHEME_HTTP;
+	f.port = f.scheme == SCHEME_HTTPS ? 443 : 80;
+	if (t.authority.has_port)
+		f.port = t.authority.port;
+	f.host = host_slice(&t.authority.host);
+	f.has_sni = f.scheme == SCHEME_HTTPS && !t.authority.host.is_ip;
+	f.sni = f.has_sni ? f.host : f.sni;
+	f.path = t.path;
+	f.has_query = t.has_query;
+	f.query = t.query;
+	if (t.authority.host.is_ip)
+		f.dst = t.authority.host.ip;
+	else if (!program_address(program, f.host, &f.dst))
+		f.dst = program_refusal_address(program);
+	struct verdict v = policy_decide(program, &f);
+	printf("%s", reason_name(v.reason));
+	print_rule(nearest ? v.nearest : v.rule);
+}
+
+int
+main(void)
+{
+	static char line[LINE_MAX], method[64], url[LINE_MAX];
+
+	buf_init(&image, IMAGE_SIZE_MAX);
+	while (fgets(line, sizeof(line), stdin) != NULL) {
+		line[strcspn(line, "\n")] = '\0';
+		char *rest = strchr(line, ' ');
+		if (rest == NULL)
+			return 1;
+		*rest++ = '\0';
+		char *last = strchr(rest, ' ');
+		if (strcmp(line, "policy") == 0) {
+			on_policy(rest);
+			continue;
+		}
+		if (last == NULL)
+			return 1;
+		*last++ = '\0';
+		snprintf(method, sizeof(method), "%s", rest);
+		snprintf(url, sizeof(url), "%s", last);
+		on_ask(method, url, strcmp(line, "nearest") == 0);
+	}
+	program_free(program);
+	buf_release(&image);
+	return 0;
+}
