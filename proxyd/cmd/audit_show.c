@@ -15,8 +15,12 @@
 #include "cmd/audit.h"
 #include "cmd/cmd.h"
 
-#define COLUMN_MAX 24	/* signs of sandbox and rule; longer ones push on */
+#define COLUMN_MAX 24 /* signs of sandbox and rule; longer ones push on */
+#define VERDICT_WIDTH 7
+#define REASON_WIDTH 18
 #define TAIL_MAX 100000 /* lines that `tail -n` can ask for */
+#define TOLD_MAX 64	/* flows that are remembered, the last ones */
+#define TOLD_SIZE 48	/* bytes of a flow's name */
 #define FOLLOW_MS 200	/* `tail -f` looks this often */
 
 struct table {
@@ -25,6 +29,9 @@ struct table {
 	size_t sandbox, rule; /* widths of the columns */
 	struct buf out, store;
 	uint64_t n_bad; /* lines that are no records */
+	/* Flows in which a denied request was shown: their end says it again. */
+	char told[TOLD_MAX][TOLD_SIZE];
+	size_t n_told;
 };
 
 static bool
@@ -47,6 +54,26 @@ is_detail(const struct event *e)
 }
 
 static bool
+was_told(const struct table *t, struct slice flow)
+{
+	for (size_t i = 0; i < TOLD_MAX; i++)
+		if (flow.n != 0 && slice_eq_str(flow, t->told[i]))
+			return true;
+	return false;
+}
+
+static void
+remember(struct table *t, const struct event *e)
+{
+	struct slice flow = event_text_of(e, FIELD_FLOW);
+
+	if (e->kind == EVENT_REQUEST_END && flow.n < TOLD_SIZE &&
+	    slice_eq_str(event_text_of(e, FIELD_VERDICT), "deny"))
+		snprintf(t->told[t->n_told++ % TOLD_MAX], TOLD_SIZE, "%.*s",
+		    SLICE_ARG(flow));
+}
+
+static bool
 is_wanted(const struct table *t, const struct event *e)
 {
 	const struct audit_options *o = t->o;
@@ -54,7 +81,10 @@ is_wanted(const struct table *t, const struct event *e)
 	return has_text(e, FIELD_SANDBOX, o->sandbox) &&
 	    has_text(e, FIELD_REASON, o->reason) &&
 	    has_text(e, FIELD_VERDICT, o->verdict) &&
-	    (o->all || o->json || o->reason != NULL || !is_detail(e));
+	    (o->all || o->json ||
+		(!is_detail(e) &&
+		    !(e->kind == EVENT_FLOW_END &&
+			was_told(t, event_text_of(e, FIELD_FLOW)))));
 }
 
 static size_t
@@ -120,16 +150,38 @@ put_count(struct buf *out, const char *before, const struct event *e,
 		buf_putf(out, "%s%" PRIu64, before, e->number[field]);
 }
 
+/* Types of DNS questions by name: those that there is an answer to. */
+static void
+put_qtype(struct buf *out, const struct event *e)
+{
+	uint64_t qtype = event_number_of(e, FIELD_QTYPE);
+
+	if (qtype == 1)
+		buf_put_str(out, " A");
+	else if (qtype == 28)
+		buf_put_str(out, " AAAA");
+	else
+		put_count(out, " type ", e, FIELD_QTYPE);
+}
+
 /* What stands behind the columns: what was asked for, and what came of it. */
 static void
 put_what(struct buf *out, const struct event *e)
 {
+	bool where = event_has(e, FIELD_HOST) || event_has(e, FIELD_SNI) ||
+	    event_has(e, FIELD_DST_ADDRESS);
+
 	if (e->kind != EVENT_REQUEST_END)
-		buf_putf(out, "%s ", event_name(e->kind));
-	if (event_has(e, FIELD_HOST) || event_has(e, FIELD_SNI) ||
-	    event_has(e, FIELD_DST_ADDRESS))
+		buf_put_str(out, event_name(e->kind));
+	if (e->kind != EVENT_REQUEST_END && where)
+		buf_put_byte(out, ' ');
+	if (where)
 		put_url(out, e);
-	put_name(out, "", e, FIELD_COMMAND);
+	put_qtype(out, e);
+	if (e->kind == EVENT_PROGRAM)
+		put_name(out, " policy ", e, FIELD_POLICY);
+	put_name(out, " duenna ", e, FIELD_VERSION);
+	put_name(out, " ", e, FIELD_COMMAND);
 	put_name(out, " with ", e, FIELD_CREDENTIAL);
 	put_name(out, " to ", e, FIELD_PEER_ADDRESS);
 	put_count(out, " -> ", e, FIELD_STATUS);
@@ -154,7 +206,6 @@ static void
 print_row(struct table *t, const struct line *l)
 {
 	const struct event *e = &l->event;
-	const size_t reason_width = 18;
 	char time[CLOCK_TEXT_SIZE];
 	struct buf *out = &t->out;
 
@@ -167,14 +218,14 @@ print_row(struct table *t, const struct line *l)
 	put_column(out,
 	    e->kind == EVENT_ALARM ? SLICE("alarm") :
 				     event_text_of(e, FIELD_VERDICT),
-	    5);
+	    VERDICT_WIDTH);
 	if (t->colour)
 		buf_put_str(out, "\033[0m");
 	put_column(out,
 	    slice_eq_str(event_text_of(e, FIELD_REASON), "allow") ?
 		(struct slice){ 0 } :
 		event_text_of(e, FIELD_REASON),
-	    reason_width);
+	    REASON_WIDTH);
 	put_column(out, event_text_of(e, FIELD_RULE), t->rule);
 	put_what(out, e);
 	buf_put_byte(out, '\n');
@@ -187,9 +238,8 @@ print_head(struct table *t)
 	buf_clear(&t->out);
 	put_column(&t->out, SLICE("time"), 8);
 	put_column(&t->out, SLICE("sandbox"), t->sandbox);
-	put_column(&t->out, SLICE("verdict"), 5);
-	t->out.n -= 2; /* "verdict" is two signs wider than what is below it */
-	put_column(&t->out, SLICE("reason"), 18);
+	put_column(&t->out, SLICE("verdict"), VERDICT_WIDTH);
+	put_column(&t->out, SLICE("reason"), REASON_WIDTH);
 	put_column(&t->out, SLICE("rule"), t->rule);
 	buf_put_str(&t->out, "what\n");
 	fputs(buf_text(&t->out), stdout);
@@ -230,8 +280,10 @@ walk(struct table *t, struct reader *r, on_line *each)
 		if (got == READER_LONG ||
 		    !line_read(in, &t->store, &l, &detail))
 			t->n_bad++;
-		else if (is_wanted(t, &l.event))
+		else if (is_wanted(t, &l.event)) {
+			remember(t, &l.event);
 			each(t, &l, in);
+		}
 	}
 	return got;
 }
