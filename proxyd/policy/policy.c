@@ -8,25 +8,17 @@
  *	one name     the Host of the request is that name
  *	placeholders none in a wrong place, none of somebody else
  *	rules        from the top; the first that matches
- *	attach       what the rule that allows asks of the client's own
- *	             credentials
+ *	carry        what the rule that allows asks of the client's own
+ *	             credentials: policy/carry.c
  */
 #include <assert.h>
 
-#include "base/ascii.h"
 #include "base/limits.h"
+#include "policy/carry.h"
 #include "policy/inside.h"
 #include "policy/policy.h"
 #include "policy/querycond.h"
 #include "policy/walk.h"
-
-struct ask {
-	const struct image *m;
-	const struct facts *f;
-	struct verdict v;
-	struct slice name;	   /* what the client says; empty: nothing */
-	struct host_matches found; /* the patterns of that name */
-};
 
 /* What the first rule says that could decide about host, port and scheme. */
 static enum progress
@@ -269,122 +261,6 @@ judge_dial(struct ask *a)
 	return best == PROGRESS_SCHEME ? REASON_ALLOW : reason_of(a, best);
 }
 
-/* Which slots of the client our own credentials take. */
-static uint32_t
-slots_taken(const struct ask *a)
-{
-	static const struct {
-		const char *header;
-		enum foreign_slot slot;
-	} slots[] = {
-		{ "authorization", FOREIGN_AUTHORIZATION },
-		{ "proxy-authorization", FOREIGN_PROXY_AUTHORIZATION },
-		{ "x-api-key", FOREIGN_X_API_KEY },
-		{ "api-key", FOREIGN_API_KEY },
-		{ "x-goog-api-key", FOREIGN_X_GOOG_API_KEY },
-		{ "x-auth-token", FOREIGN_X_AUTH_TOKEN },
-		{ "private-token", FOREIGN_PRIVATE_TOKEN },
-		{ "job-token", FOREIGN_JOB_TOKEN },
-		{ "ocp-apim-subscription-key",
-		    FOREIGN_OCP_APIM_SUBSCRIPTION_KEY },
-	};
-	uint32_t taken = 0;
-
-	for (uint32_t c = 0; c < a->v.n_credentials; c++) {
-		struct slice header = image_string(a->m, TABLE_CREDENTIALS,
-		    a->v.credentials[c], CREDENTIAL_HEADER_S);
-		for (size_t i = 0; i < COUNT_OF(slots); i++)
-			if (ascii_eq_fold(header,
-				slice_of_str(slots[i].header)))
-				taken |= 1U << slots[i].slot;
-	}
-	return taken;
-}
-
-/* The rule's credentials into the verdict, and what each asks for. */
-static void
-put_credentials(struct ask *a, bool *no_range)
-{
-	uint32_t rule = a->v.rule;
-	uint32_t n = image_word(a->m, TABLE_RULES, rule, RULE_N_CREDENTIALS);
-
-	*no_range = false;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t c =
-		    image_word(a->m, TABLE_RULES, rule, RULE_CREDENTIALS + i);
-		uint32_t flags = image_word(a->m, TABLE_CREDENTIALS, c,
-		    CREDENTIAL_FLAG_BITS);
-		a->v.credentials[a->v.n_credentials++] = c;
-		if ((flags & CREDENTIAL_RESPONSE_FILTER) == 0)
-			continue;
-		a->v.search_answer = true;
-		/* Piece by piece a token is read past any search. */
-		if ((flags & CREDENTIAL_RANGES) == 0)
-			*no_range = true;
-	}
-	a->v.strip_cookies = n != 0;
-}
-
-static bool
-is_attached(const struct ask *a, uint64_t credential)
-{
-	for (uint32_t i = 0; i < a->v.n_credentials; i++)
-		if (a->v.credentials[i] == credential)
-			return true;
-	return false;
-}
-
-/* Every placeholder that stands in a slot is of a credential of this rule. */
-static bool
-placeholder_fits(const struct ask *a)
-{
-	uint64_t also = a->f->placeholder_also;
-
-	if (a->f->placeholder != PLACEHOLDER_IN_SLOT)
-		return true;
-	for (; also != 0; also >>= 16)
-		if (!is_attached(a, (also & UINT16_MAX) - 1))
-			return false;
-	return is_attached(a, a->f->placeholder_of);
-}
-
-/* Some rule for this name carries a credential: signed URLs are refused. */
-static bool
-is_credential_host(const struct ask *a)
-{
-	for (uint32_t i = 0; i < a->found.n; i++)
-		if (!a->found.at[i].deny_only &&
-		    image_word(a->m, TABLE_HOSTS, a->found.at[i].host,
-			HOST_HAS_CREDENTIAL) != 0)
-			return true;
-	return false;
-}
-
-static enum reason
-judge_attach(struct ask *a)
-{
-	const struct facts *f = a->f;
-	uint32_t mode =
-	    image_word(a->m, TABLE_RULES, a->v.rule, RULE_FOREIGN_MODE);
-	bool no_range;
-
-	put_credentials(a, &no_range);
-	if (a->v.n_credentials != 0 && f->scheme != SCHEME_HTTPS)
-		return REASON_CRED_PLAINTEXT;
-	if (!placeholder_fits(a))
-		return REASON_CRED_MISPLACED;
-	if (f->foreign != 0 && mode == FOREIGN_REFUSE)
-		return REASON_CRED_CLIENT_AUTH;
-	if (f->signed_url && is_credential_host(a))
-		return REASON_CRED_CLIENT_AUTH;
-	if (f->range && no_range)
-		return REASON_HTTP_HEADER;
-	/* Where ours goes nothing else may stay, whatever the rule says. */
-	a->v.strip =
-	    mode == FOREIGN_STRIP ? f->foreign : f->foreign & slots_taken(a);
-	return REASON_ALLOW;
-}
-
 static enum reason
 judge_rules(struct ask *a, const struct walk_request *request)
 {
@@ -401,7 +277,7 @@ judge_rules(struct ask *a, const struct walk_request *request)
 			a->v.rule = rule;
 			a->v.nearest = VERDICT_NONE;
 			return (flags & RULE_DENY) != 0 ? REASON_DENY_RULE :
-							  judge_attach(a);
+							  carry_judge(a);
 		}
 		if (come > best && (flags & (RULE_DENY | RULE_HIDDEN)) == 0) {
 			best = come;

@@ -428,89 +428,6 @@ policy_gives_each_pattern_one_address(void **state)
 }
 
 static void
-policy_attaches_what_the_rule_names(void **state)
-{
-	const struct bed *b = *state;
-	struct facts f =
-	    bed_request(b->program, "GET", "https://api.test/both");
-	struct verdict v = policy_decide(b->program, &f);
-
-	assert_int_equal(v.n_credentials, 2);
-	assert_int_equal(v.credentials[0], 0);
-	assert_int_equal(v.credentials[1], 1);
-	assert_true(v.strip_cookies);
-	assert_true(v.search_answer);
-	assert_int_equal(v.strip, 0);
-
-	/* `pass`, but not in the slots that ours take */
-	f.foreign = 1U << FOREIGN_AUTHORIZATION | 1U << FOREIGN_X_API_KEY |
-	    1U << FOREIGN_PRIVATE_TOKEN;
-	v = policy_decide(b->program, &f);
-	assert_true(v.allow);
-	assert_int_equal(v.strip,
-	    1U << FOREIGN_AUTHORIZATION | 1U << FOREIGN_X_API_KEY);
-
-	/* github wants no ranges, key does not mind */
-	f.range = true;
-	assert_int_equal(policy_decide(b->program, &f).reason,
-	    REASON_HTTP_HEADER);
-}
-
-static void
-policy_judges_the_clients_own_credentials(void **state)
-{
-	const struct bed *b = *state;
-	struct facts f = bed_request(b->program, "GET",
-	    "https://api.test/repos/acme/w/issues");
-
-	f.foreign = 1U << FOREIGN_X_API_KEY;
-	struct verdict v = policy_decide(b->program, &f);
-	assert_int_equal(v.reason, REASON_CRED_CLIENT_AUTH);
-	assert_int_equal(v.n_credentials, 0);
-	f = bed_request(b->program, "POST",
-	    "https://api.test/repos/acme/w/issues");
-	f.foreign = 1U << FOREIGN_X_API_KEY;
-	v = policy_decide(b->program, &f);
-	assert_true(v.allow);
-	assert_int_equal(v.strip, 1U << FOREIGN_X_API_KEY);
-	assert_false(v.strip_cookies);
-
-	/* CR-02: signed URLs, on a host with a credential rule and without */
-	f = bed_request(b->program, "GET", "https://api.test/any");
-	f.signed_url = true;
-	assert_int_equal(policy_decide(b->program, &f).reason,
-	    REASON_CRED_CLIENT_AUTH);
-	f = bed_request(b->program, "GET", "https://ok.test/x");
-	f.signed_url = true;
-	assert_true(policy_decide(b->program, &f).allow);
-}
-
-static void
-policy_judges_placeholders(void **state)
-{
-	const struct bed *b = *state;
-	struct facts f =
-	    bed_request(b->program, "GET", "https://api.test/both");
-
-	f.placeholder = PLACEHOLDER_IN_SLOT;
-	f.placeholder_of = 1;
-	assert_true(policy_decide(b->program, &f).allow);
-	f.placeholder_of = 7;
-	assert_int_equal(policy_decide(b->program, &f).reason,
-	    REASON_CRED_MISPLACED);
-	f.placeholder = PLACEHOLDER_MISPLACED;
-	assert_int_equal(policy_decide(b->program, &f).reason,
-	    REASON_CRED_MISPLACED);
-	f.placeholder = PLACEHOLDER_FOREIGN;
-	assert_int_equal(policy_decide(b->program, &f).reason,
-	    REASON_CRED_FOREIGN);
-	f = bed_request(b->program, "GET", "https://ok.test/x");
-	f.placeholder = PLACEHOLDER_IN_SLOT;
-	assert_int_equal(policy_decide(b->program, &f).reason,
-	    REASON_CRED_MISPLACED);
-}
-
-static void
 policy_lets_a_fault_decide_alone(void **state)
 {
 	const struct bed *b = *state;
@@ -568,9 +485,6 @@ main(void)
 		cmocka_unit_test(policy_judges_each_connection),
 		cmocka_unit_test(policy_answers_names),
 		cmocka_unit_test(policy_gives_each_pattern_one_address),
-		cmocka_unit_test(policy_attaches_what_the_rule_names),
-		cmocka_unit_test(policy_judges_the_clients_own_credentials),
-		cmocka_unit_test(policy_judges_placeholders),
 		cmocka_unit_test(policy_lets_a_fault_decide_alone),
 		cmocka_unit_test(policy_refuses_dials_of_other_rules),
 	};
