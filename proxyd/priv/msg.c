@@ -85,9 +85,13 @@ msg_recv(int fd, uint8_t *packet, struct msg *m, enum err *err)
 	ssize_t n;
 
 	*m = (struct msg){ 0 };
+	/*
+	 * Who closes with something unread leaves ECONNRESET before what it
+	 * had sent: said once, and the last words stand behind it.
+	 */
 	do
 		n = recvmsg(fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n <= 0) {
 		*err = n == 0 ? ERR_CLOSED : err_from_errno(errno);
 		return -1;

@@ -231,6 +231,27 @@ dispatch_lets_only_the_listed_roles_speak(void **state)
 	assert_string_equal(dispatch_op_name(9999), "?");
 }
 
+/* The kernel says ECONNRESET first if the other end left something unread. */
+static void
+channel_hears_the_last_words_of_an_end_that_did_not_listen(void **state)
+{
+	struct bed t;
+	enum err err = ERR_NONE;
+	struct msg m = { .op = OP_PING };
+
+	(void)state;
+	bed_make(&t);
+	assert_int_equal(channel_send(t.a, &m, &err), 0);
+	assert_int_equal(channel_send(t.b, &m, &err), 0);
+	assert_int_equal(channel_send(t.b, &m, &err), 0);
+	channel_free(t.b);
+	t.b = NULL;
+	bed_turn(&t);
+	assert_int_equal(t.of_a.messages, 2);
+	assert_true(t.of_a.closed);
+	bed_end(&t);
+}
+
 int
 main(void)
 {
@@ -244,6 +265,8 @@ main(void)
 		cmocka_unit_test(
 		    channel_queues_what_the_socket_does_not_take_in_order),
 		cmocka_unit_test(channel_queue_has_a_ceiling),
+		cmocka_unit_test(
+		    channel_hears_the_last_words_of_an_end_that_did_not_listen),
 		cmocka_unit_test(msg_refuses_a_short_packet),
 		cmocka_unit_test(dispatch_lets_only_the_listed_roles_speak),
 	};
