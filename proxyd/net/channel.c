@@ -152,8 +152,11 @@ on_writable(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 		if (msg_send(c->fd, &q->msg, &err) != 0) {
 			if (err == ERR_AGAIN)
 				return;
-			channel_lost(c);
-			return;
+			if (err != ERR_CLOSED) {
+				channel_lost(c);
+				return;
+			}
+			/* Its last words may be unread: the read event tells. */
 		}
 		drop_queued(c, q);
 	}
