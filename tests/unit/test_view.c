@@ -163,7 +163,7 @@ static const struct {
 	{ "twice", "{\"scripts\": {}, \"scripts\": {}}", "{\"scripts\": {}, \"scripts\": {}}" },
 	{ "no object", "{\"scripts\": 1}", "{\"scripts\": 1}" },
 	{ "cut", "{\"scripts\": {", "{\"scripts\": {" },
-	{ "cut in a string", "{\"scrip", "{\"scrip" },
+	{ "cut in a string", "{\"scrap", "{\"scrap" },
 	{ "empty", "", "" },
 };
 /* clang-format on */
