@@ -15,6 +15,7 @@ static const char usage[] =
     "                           [--reason REASON] [--verdict allow|deny] "
     "[FILE]\n"
     "       duenna audit tail   [-f] [-n LINES] [the same] [FILE]\n"
+    "       duenna audit report [--json] [FILE]\n"
     "       duenna audit verify [--json] [--open] [--key KEY] [--hash HASH] "
     "[FILE]\n"
     "       duenna audit replay [--json] [--programs DIR] [FILE]\n"
@@ -22,6 +23,7 @@ static const char usage[] =
     "\n"
     "show    a log as a table; --all with what belongs to allowed requests\n"
     "tail    its last lines; -f goes on as it grows\n"
+    "report  what was blocked in its last run, grouped\n"
     "verify  is it whole?  --open takes one that does not end in `stop`\n"
     "replay  decide every record again from its facts\n"
     "key     the public half of this machine's audit key, for --key\n"
@@ -65,6 +67,7 @@ static const struct {
 } commands[] = {
 	{ "show", audit_show, true },
 	{ "tail", audit_tail, true },
+	{ "report", audit_report, true },
 	{ "verify", audit_verify, true },
 	{ "replay", audit_replay, true },
 	{ "key", audit_key, false },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `duenna audit`: what its subcommands share.  One file each:
- * audit_show.c (show, tail), audit_verify.c (verify, key), audit_replay.c.
+ * audit_show.c (show, tail), audit_report.c, audit_verify.c (verify, key),
+ * audit_replay.c.
  */
 #ifndef CMD_AUDIT_H
 #define CMD_AUDIT_H
@@ -24,9 +25,14 @@ struct audit_options {
 /* Each: the exit status.  `o->file` is set for all but key. */
 int audit_show(const struct audit_options *o);
 int audit_tail(const struct audit_options *o);
+int audit_report(const struct audit_options *o);
 int audit_verify(const struct audit_options *o);
 int audit_replay(const struct audit_options *o);
 int audit_key(const struct audit_options *o);
+
+/* audit_show.c: append "METHOD scheme://host/path?query", as far as there. */
+struct event;
+void audit_put_url(struct buf *out, const struct event *e);
 
 /* audit.c: append $XDG_STATE_HOME/duenna/NAME.  False, and said: no home. */
 MUST_USE bool audit_state_path(struct buf *out, const char *name);

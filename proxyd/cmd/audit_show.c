@@ -105,8 +105,8 @@ put_column(struct buf *out, struct slice text, size_t width)
 	while (out->n - from < width + 2 && !out->failed);
 }
 
-static void
-put_url(struct buf *out, const struct event *e)
+void
+audit_put_url(struct buf *out, const struct event *e)
 {
 	struct slice host = event_text_of(e, FIELD_HOST);
 	bool https = slice_eq_str(event_text_of(e, FIELD_SCHEME), "https");
@@ -176,7 +176,7 @@ put_what(struct buf *out, const struct event *e)
 	if (e->kind != EVENT_REQUEST_END && where)
 		buf_put_byte(out, ' ');
 	if (where)
-		put_url(out, e);
+		audit_put_url(out, e);
 	put_qtype(out, e);
 	if (e->kind == EVENT_PROGRAM)
 		put_name(out, " policy ", e, FIELD_POLICY);

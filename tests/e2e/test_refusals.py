@@ -86,6 +86,18 @@ def test_the_end_of_a_run_says_what_was_blocked_and_where_the_log_is(bed):
     assert 'evil.test' not in quiet.err, quiet
 
 
+def test_the_report_groups_equal_refusals_and_counts_them(bed):
+    here = bed(READ)
+    got = here.run('curl -sS https://evil.test/; curl -sS https://evil.test/')
+    assert '2x tls.sni_denied' in got.err, got
+    code, out, _ = here.duenna('audit', 'report', '--json', here.logs()[0])
+    said = json.loads(out)
+    assert code == 0 and said['alarms'] == 0
+    groups = {(g['reason'], g['what']): g['count'] for g in said['groups']}
+    assert groups['tls.sni_denied', 'GET https://evil.test/'] == 2
+    assert said['blocked'] == sum(groups.values())
+
+
 def test_udp_is_refused_at_once_and_counted(bed):
     here = bed(READ)
     got = here.run('''python3 -c "
