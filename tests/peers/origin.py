@@ -232,6 +232,8 @@ class Origin:
     def listen(self, sock, tls):
         while True:
             peer, _ = sock.accept()
+            if peer.family != socket.AF_UNIX:
+                peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             name = peer.getsockname()
             to = name if isinstance(name, str) else \
                 '%s:%d' % (name[0].replace('::ffff:', ''), name[1])
