@@ -206,10 +206,25 @@ flow_accept(struct sandbox *sb, int fd, const struct ip *dst, uint16_t port,
 		flow_new(sb, s, dst, port, fault);
 }
 
+/* Nothing is under way: between exchanges. */
+static bool
+is_idle(const struct flow *f)
+{
+	return f->phase == PHASE_REFUSE ||
+	    (f->phase == PHASE_SERVE &&
+		(f->request == NULL || request_is_idle(f->request)));
+}
+
 void
 flow_abort(struct flow *f, enum reason reason)
 {
 	if (f->phase == PHASE_CLOSE)
 		return;
-	(void)flow_stop(f, reason, "");
+	if (is_idle(f))
+		(void)flow_enter(f, PHASE_CLOSE);
+	else {
+		if (f->request != NULL)
+			exchange_refuse(&f->request->x, reason, "");
+		(void)flow_stop(f, reason, "");
+	}
 }

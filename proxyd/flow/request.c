@@ -160,3 +160,9 @@ request_is_lost(const struct request *r)
 {
 	return r->x.phase == EXCHANGE_GONE;
 }
+
+bool
+request_is_idle(const struct request *r)
+{
+	return r->x.phase == EXCHANGE_HEAD && !r->x.begun;
+}

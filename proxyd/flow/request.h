@@ -48,6 +48,9 @@ void request_free(struct request *r);
 /* Do what can be done now; true: it is over. */
 bool request_run(struct request *r);
 
+/* No byte of it has come. */
+bool request_is_idle(const struct request *r);
+
 /* Behind the end: may another one come; was an answer cut; is nobody there. */
 bool request_may_continue(const struct request *r);
 bool request_was_cut(const struct request *r);

@@ -84,7 +84,7 @@ static void
 note(struct exchange *x, enum reason reason, const char *detail)
 {
 	/* The first thing that went wrong is the one that counts. */
-	if (x->fail.reason != REASON_ALLOW)
+	if (x->fail.reason != REASON_ALLOW || reason == REASON_ALLOW)
 		return;
 	x->fail = (struct parse_fail){ .reason = reason, .detail = detail };
 }
@@ -162,8 +162,11 @@ exchange_init(struct exchange *x, struct loop *l, struct stream *client,
 void
 exchange_release(struct exchange *x)
 {
+	/* One that has not begun is no request yet: there is nothing to say. */
+	bool begun = x->phase != EXCHANGE_HEAD || x->begun;
 	if (x->phase != EXCHANGE_DONE && x->phase != EXCHANGE_GONE)
-		(void)exchange_lose(x, REASON_CLIENT_ABORT, "ended");
+		(void)exchange_lose(x,
+		    begun ? REASON_CLIENT_ABORT : REASON_ALLOW, "ended");
 	timer_release(&x->limit);
 	h1_way_release(&x->up);
 	h1_way_release(&x->down);

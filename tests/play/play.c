@@ -418,7 +418,10 @@ do_line(struct play *p, struct slice s)
 		w->admits = take_reason(p, &s);
 	else if (take(&s, "scribe"))
 		w->scribe_fails = take(&s, "fails");
-	else if (take(&s, "hold"))
+	else if (take(&s, "shutdown")) {
+		sandbox_close(w->sandbox);
+		world_turn(w);
+	} else if (take(&s, "hold"))
 		w->dial_waits = w->scribe_waits = true;
 	else if (take(&s, "go")) {
 		w->dial_waits = w->scribe_waits = false;
