@@ -40,7 +40,7 @@ sandbox_new(struct loop *l, const struct asks *asks, void *asks_arg,
 	placeholder_set_init(&s->placeholders);
 	LIST_INIT(&s->flows);
 	budget_init(&s->handshakes, LIMIT_HANDSHAKES_PER_S,
-	    2 * LIMIT_HANDSHAKES_PER_S, clock_ms());
+	    (uint64_t)2 * LIMIT_HANDSHAKES_PER_S, clock_ms());
 	s->pool = pool_new(l);
 	if (s->pool == NULL) {
 		free(s);

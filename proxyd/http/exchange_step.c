@@ -182,18 +182,14 @@ carry_up(struct exchange *x, enum exchange_step *step)
 		x->close = true;
 		return true;
 	}
-	switch (h1_way_move(&x->up, x->client, x->upstream, &fail)) {
-	case PARSE_DONE:
-		break;
-	case PARSE_MORE:
-		break;
-	case PARSE_BAD:
+	enum parse p = h1_way_move(&x->up, x->client, x->upstream, &fail);
+	x->bytes_up += x->up.n - before;
+	if (p == PARSE_BAD) {
 		*step = fail.reason == REASON_CLIENT_ABORT ?
 		    exchange_lose(x, fail.reason, fail.detail) :
 		    exchange_fail(x, fail.reason, fail.detail);
 		return false;
 	}
-	x->bytes_up += x->up.n - before;
 	return true;
 }
 

@@ -3,7 +3,7 @@
 #include "base/ascii.h"
 #include "base/json.h"
 
-#define BODY_MAX (4 * REFUSAL_TEXT_MAX)
+#define BODY_MAX ((size_t)4 * REFUSAL_TEXT_MAX)
 #define ANSWER_MAX (BODY_MAX + 2048)
 
 void
