@@ -232,14 +232,16 @@ put_rule(struct batch *b, const struct rule *rule)
 }
 
 int
-build_ruleset(const struct ruleset *set, struct batch *b)
+build_ruleset(const struct ruleset *set, bool replace, struct batch *b)
 {
 	memset(b, 0, sizeof(*b));
 	end(b, nftnl_batch_begin(b->bytes, b->seq));
 	/* Made first, so that there is one to delete. */
-	if (put_table(b, NFT_MSG_NEWTABLE, NLM_F_CREATE) == -1 ||
-	    put_table(b, NFT_MSG_DELTABLE, 0) == -1 ||
-	    put_table(b, NFT_MSG_NEWTABLE, NLM_F_CREATE) == -1)
+	if (replace &&
+	    (put_table(b, NFT_MSG_NEWTABLE, NLM_F_CREATE) == -1 ||
+		put_table(b, NFT_MSG_DELTABLE, 0) == -1))
+		return -1;
+	if (put_table(b, NFT_MSG_NEWTABLE, NLM_F_CREATE | NLM_F_EXCL) == -1)
 		return -1;
 	for (enum ruleset_counter c = 0; c < COUNTER_COUNT; c++)
 		if (put_counter(b, c) == -1)

@@ -18,8 +18,16 @@ struct batch {
 	uint32_t seq; /* messages; each but first and last asks for an answer */
 };
 
-/* The table that stood there before, if any, is replaced in the same batch.
- * -1: it does not fit. */
-MUST_USE int build_ruleset(const struct ruleset *set, struct batch *batch);
+/*
+ * Build it.
+ *
+ * replace  take a table that stands there away in the same batch; else that
+ *	    the kernel answers EEXIST.  It makes the kernel wait for others:
+ *	    six milliseconds of a start.
+ *
+ * -1: it does not fit.
+ */
+MUST_USE int build_ruleset(const struct ruleset *set, bool replace,
+    struct batch *batch);
 
 #endif

@@ -26,35 +26,49 @@ port_of(const char *text)
 	return (uint16_t)n;
 }
 
+struct load {
+	uint16_t tcp_port, dns_port;
+	bool log, replace;
+	uint32_t at; /* which message failed */
+};
+
 static int
-load(uint16_t tcp_port, uint16_t dns_port, bool log, uint32_t *at)
+load(struct load *l)
 {
 	struct ruleset set;
 	static struct batch batch;
 
-	ruleset_netns_empty(&set, tcp_port, dns_port, log);
-	if (build_ruleset(&set, &batch) == -1) {
+	ruleset_netns_empty(&set, l->tcp_port, l->dns_port, l->log);
+	if (build_ruleset(&set, l->replace, &batch) == -1) {
 		errno = EMSGSIZE;
 		return -1;
 	}
-	return talk_batch(&batch, at);
+	return talk_batch(&batch, &l->at);
 }
 
 static int
 netns_empty(const char *tcp, const char *dns)
 {
-	uint16_t tcp_port = port_of(tcp), dns_port = port_of(dns);
-	uint32_t at = 0;
+	struct load l = { .tcp_port = port_of(tcp),
+		.dns_port = port_of(dns),
+		.log = true };
 
-	if (tcp_port == 0 || dns_port == 0)
+	if (l.tcp_port == 0 || l.dns_port == 0)
 		return 2;
-	if (load(tcp_port, dns_port, true, &at) == 0)
-		return 0;
+	int rc = load(&l);
+	if (rc == -1 && errno == EEXIST) {
+		l.replace = true;
+		rc = load(&l);
+	}
 	/* Without NFLOG in this kernel the packets are counted alone. */
-	if (errno == ENOENT && load(tcp_port, dns_port, false, &at) == 0)
+	if (rc == -1 && errno == ENOENT) {
+		l.log = false;
+		rc = load(&l);
+	}
+	if (rc == 0)
 		return 0;
 	fprintf(stderr, "%s (message %" PRIu32 " of the batch)\n",
-	    strerror(errno), at);
+	    strerror(errno), l.at);
 	return 1;
 }
 

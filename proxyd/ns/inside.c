@@ -61,7 +61,7 @@ prepare(struct inside *in, struct fail *fail)
 {
 	const struct child *child = in->config->pid1->child;
 	size_t n = child->n_keep_fd;
-	int *keep = mem_array(n + 2, sizeof(*keep));
+	int *keep = mem_array(n + 3, sizeof(*keep));
 	sigset_t set;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -73,7 +73,8 @@ prepare(struct inside *in, struct fail *fail)
 		keep[i] = child->keep_fd[i];
 	keep[n] = in->channel;
 	keep[n + 1] = in->tty;
-	int kept = fds_keep(keep, n + 2, false);
+	keep[n + 2] = in->config->given.home;
+	int kept = fds_keep(keep, n + 3, false);
 	free(keep);
 	if (kept == -1)
 		return fail_errno(fail, "cannot close descriptors");
@@ -287,7 +288,7 @@ inside_run(const struct inside_config *config)
 	struct repos repos;
 
 	if (prepare(&in, &p.fail) == -1 ||
-	    view_build(view, config->sockets, &repos, &p.fail) == -1)
+	    view_build(view, &config->given, &repos, &p.fail) == -1)
 		give_up(&in, CHILD_EXIT_FAULT, &p.fail);
 	in.outside = outside_new(view->work, &repos);
 	if (start_command(&in, &p) == -1)

@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "ns/pid1.h"
-#include "ns/sockets.h"
 
 /* What it tells: the kind, and what belongs to it. */
 struct inside_packet {
@@ -38,8 +37,8 @@ struct inside_request {
 
 struct inside_config {
 	const struct pid1_config *pid1;
-	const struct sockets *sockets; /* of the host */
-	const char *host_path;	       /* the command's, or NULL */
+	struct view_given given; /* for the view */
+	const char *host_path;	 /* the command's, or NULL */
 	int channel;
 };
 

@@ -93,18 +93,16 @@ int
 pid1_start(const struct pid1_config *config, struct pid1 *p, struct fail *fail)
 {
 	struct inside_config inside = { .pid1 = config };
-	struct sockets sockets;
 	char *host_path;
 	int pair[2], result = -1;
 
-	if (sockets_read(&sockets, fail) == -1)
+	if (view_prepare(config->view, &inside.given, fail) == -1)
 		return -1;
 	child_host_path(config->child, &host_path);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1) {
 		fail_errno(fail, "cannot make a socket pair");
 		goto end;
 	}
-	inside.sockets = &sockets;
 	inside.host_path = host_path;
 	inside.channel = pair[1];
 	*p = (struct pid1){ .pid = -1, .channel = pair[0] };
@@ -126,7 +124,7 @@ pid1_start(const struct pid1_config *config, struct pid1 *p, struct fail *fail)
 
 end:
 	free(host_path);
-	sockets_release(&sockets);
+	view_forget(&inside.given);
 	return result;
 }
 

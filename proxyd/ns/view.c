@@ -30,9 +30,10 @@
 #define STAGE "/stage" /* in it: our files of /etc */
 
 struct build {
-	const struct view *view; /* borrowed */
-	int host, root;		 /* owned; folders */
-	char tty[64];		 /* the caller's terminal, "" if none */
+	const struct view *view;	/* borrowed */
+	const struct view_given *given; /* borrowed */
+	int host, root;			/* owned; folders */
+	char tty[64];			/* the caller's terminal, "" if none */
 };
 
 static void
@@ -249,32 +250,57 @@ is_folder(int fd)
 	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* The tree to be put there; -1 with errno. */
+static int
+take(struct build *b, const struct plan_item *item, int from)
+{
+	if (item->rank == PLAN_HOME && b->given->home != -1)
+		return fcntl(b->given->home, F_DUPFD_CLOEXEC, 0);
+	return mount_copy(from,
+	    plan_is_writable(item->rank) ? MOUNT_PLAIN : MOUNT_READ);
+}
+
+/* Where it is on the host; what root has taken for us need not be found. */
+static int
+find_source(struct build *b, const struct plan_item *item)
+{
+	if (item->rank == PLAN_HOME && b->given->home != -1)
+		return fcntl(b->host, F_DUPFD_CLOEXEC, 0);
+	return mount_find(b->host,
+	    item->rank == PLAN_COVER ? "/dev/null" : item->source);
+}
+
+/* Its place; what pins or covers has one already, or needs none (-1, 0). */
+static int
+find_place(struct build *b, const struct plan_item *item, int from,
+    struct fail *fail)
+{
+	int at;
+
+	if (item->rank >= PLAN_REPO)
+		return mount_find_plain(b->root, item->path);
+	at = mount_make_place(b->root, item->path, is_folder(from));
+	if (at == -1)
+		fail_errno(fail, "no place for %s in the sandbox%s", item->path,
+		    errno == ELOOP ? " (a link stands in its home there)" : "");
+	return at;
+}
+
 static int
 put_item(struct build *b, const struct plan_item *item, struct fail *fail)
 {
-	int from = mount_find(b->host,
-	    item->rank == PLAN_COVER ? "/dev/null" : item->source);
+	int from = find_source(b, item);
 
 	if (from == -1 && plan_is_optional(item->rank))
 		return 0;
 	if (from == -1)
 		return fail_errno(fail, "cannot show %s", item->source);
-	/* What pins or covers has its place already, or needs none. */
-	int at = item->rank >= PLAN_REPO ?
-	    mount_find_plain(b->root, item->path) :
-	    mount_make_place(b->root, item->path, is_folder(from));
-	if (at == -1 && item->rank >= PLAN_REPO) {
-		close(from);
-		return 0;
-	}
+	int at = find_place(b, item, from, fail);
 	if (at == -1) {
-		mount_close(from);
-		return fail_errno(fail, "no place for %s in the sandbox%s",
-		    item->path,
-		    errno == ELOOP ? " (a link stands in its home there)" : "");
+		close(from);
+		return item->rank >= PLAN_REPO ? 0 : -1;
 	}
-	int tree = mount_copy(from,
-	    plan_is_writable(item->rank) ? MOUNT_PLAIN : MOUNT_READ);
+	int tree = take(b, item, from);
 	mount_close(from);
 	if (tree == -1 || mount_put(tree, at) == -1)
 		return fail_refused(fail, FAIL_MOUNT, "cannot show %s",
@@ -318,8 +344,7 @@ find_repos(struct build *b, const char *folder, bool deep, struct repos *repos,
 }
 
 static int
-put_items(struct build *b, const struct sockets *sockets, struct repos *work,
-    struct fail *fail)
+put_items(struct build *b, struct repos *work, struct fail *fail)
 {
 	const struct view *view = b->view;
 	struct repos *repos = mem_array(view->n_binds + 1, sizeof(*repos));
@@ -331,7 +356,7 @@ put_items(struct build *b, const struct sockets *sockets, struct repos *work,
 			result = find_repos(b, view->binds[i].path, false,
 			    &repos[i + 1], fail);
 	if (result == 0)
-		plan_make(&plan, view, repos, sockets);
+		plan_make(&plan, view, repos, b->given->sockets);
 	for (size_t i = 0; result == 0 && i < plan.n; i++)
 		result = put_item(b, &plan.item[i], fail);
 	plan_release(&plan);
@@ -358,17 +383,17 @@ enter(struct build *b, struct fail *fail)
 }
 
 int
-view_build(const struct view *view, const struct sockets *sockets,
+view_build(const struct view *view, const struct view_given *given,
     struct repos *repos, struct fail *fail)
 {
-	struct build b = { .view = view };
+	struct build b = { .view = view, .given = given };
 	mode_t mask = umask(0022);
 
 	find_tty(&b);
 	if (make_base(&b, fail) == -1 || show_systems(&b, fail) == -1 ||
 	    make_etc(&b, fail) == -1 || make_fresh(&b, fail) == -1 ||
 	    make_proc(&b, fail) == -1 || make_sys(&b, fail) == -1 ||
-	    put_items(&b, sockets, repos, fail) == -1 || enter(&b, fail) == -1)
+	    put_items(&b, repos, fail) == -1 || enter(&b, fail) == -1)
 		return -1;
 	umask(mask);
 	return 0;

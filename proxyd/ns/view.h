@@ -55,17 +55,29 @@ struct view {
  */
 MUST_USE int view_check(const struct view *view, struct fail *fail);
 
+struct repos;
+struct sockets;
+
+/* What was found before the host's network and user namespace were left. */
+struct view_given {
+	struct sockets *sockets; /* owned; of the host */
+	int home; /* owned; the tree of home_dir, taken by root for a user who
+		     may not go there by its path; -1: go by the path */
+};
+
+/* Look for it, as the monitor; view_build() or view_forget() takes it over. */
+MUST_USE int view_prepare(const struct view *view, struct view_given *given,
+    struct fail *fail);
+void view_forget(struct view_given *given);
+
 /*
  * Build it and make it the root; the working directory is then the sandbox's.
  * On failure the process is in an undefined place and must end.
  *
- * sockets  those of the host, read before its network namespace was left
  * repos    set to the repositories in the working directory; the caller
  *	    releases them
  */
-struct repos;
-struct sockets;
-MUST_USE int view_build(const struct view *view, const struct sockets *sockets,
+MUST_USE int view_build(const struct view *view, const struct view_given *given,
     struct repos *repos, struct fail *fail);
 
 #endif

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the operator may ask to be shown: looked at before anything is made. */
+#include <fcntl.h>
 #include <limits.h>
+#include <unistd.h>
 
+#include "base/mem.h"
+#include "ns/mount.h"
 #include "ns/path.h"
 #include "ns/plan.h"
 #include "ns/sockets.h"
@@ -145,4 +149,36 @@ view_check(const struct view *view, struct fail *fail)
 	int result = check_all_sockets(view, &sockets, fail);
 	sockets_release(&sockets);
 	return result;
+}
+
+int
+view_prepare(const struct view *view, struct view_given *given,
+    struct fail *fail)
+{
+	*given = (struct view_given){ .home = -1,
+		.sockets = mem_alloc(sizeof(*given->sockets)) };
+	if (sockets_read(given->sockets, fail) == -1)
+		goto fail;
+	if (geteuid() != 0)
+		return 0;
+	int fd = open(view->home_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd != -1)
+		given->home = mount_copy(fd, MOUNT_PLAIN);
+	mount_close(fd);
+	if (given->home != -1)
+		return 0;
+	fail_refused(fail, FAIL_MOUNT, "cannot take %s", view->home_dir);
+
+fail:
+	view_forget(given);
+	return -1;
+}
+
+void
+view_forget(struct view_given *given)
+{
+	sockets_release(given->sockets);
+	free(given->sockets);
+	mount_close(given->home);
+	*given = (struct view_given){ .home = -1 };
 }

@@ -61,7 +61,7 @@ build_ruleset_gives_the_golden_bytes(void **state)
 	buf_init(&is, TEXT_MAX);
 	buf_init(&want, TEXT_MAX);
 	ruleset_netns_empty(&set, 40001, 40002, true);
-	assert_int_equal(build_ruleset(&set, &b), 0);
+	assert_int_equal(build_ruleset(&set, true, &b), 0);
 	put_messages(&is, &b);
 	if (getenv("UPDATE_GOLDEN") != NULL) {
 		FILE *f = fopen(path, "w");
@@ -83,7 +83,7 @@ build_ruleset_says_when_it_does_not_fit(void **state)
 
 	(void)state;
 	ruleset_netns_empty(&set, 1, 2, true);
-	assert_int_equal(build_ruleset(&set, &b), 0);
+	assert_int_equal(build_ruleset(&set, false, &b), 0);
 	/* The batch has room for what we ask; the check has to be there. */
 	assert_true(b.n < sizeof(b.bytes));
 	assert_int_equal(b.n % 4, 0);
