@@ -102,7 +102,7 @@ cat >"$root/guest" <<'GUEST'
 #!/bin/bash
 # The first process of the guest's real root.
 export PATH=/usr/sbin:/usr/bin HOME=/root LANG=C.UTF-8 DUENNA_BUILD=/tree/build
-hostname guest
+echo guest >/proc/sys/kernel/hostname
 ip link set lo up
 mkdir -p /dev/pts /dev/shm /home/tester
 mount -t devpts -o ptmxmode=0666 devpts /dev/pts
@@ -123,7 +123,7 @@ for who in root tester; do
 		"${tests[@]}" </dev/null || status=1
 done
 echo "KERNEL61-STATUS $status"
-echo o >/proc/sysrq-trigger
+echo b >/proc/sysrq-trigger
 sleep 60
 GUEST
 cat >"$root/init" <<'INIT'
