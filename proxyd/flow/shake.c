@@ -37,6 +37,18 @@ ask_leaf(struct flow *f)
 	f->asked = sb->asks->shake(sb->asks_arg, sb, &ask, on_shaken, f);
 }
 
+static enum reason
+why_lost(const struct flow *f)
+{
+	if (!f->shook)
+		return REASON_CLIENT_ABORT;
+	/* It was a ClientHello, we have read it: something else of it is not
+	 * served, such as TLS 1.3 without a key share. */
+	if (stream_reason(f->client) == REASON_TLS_NOT_TLS)
+		return REASON_TLS_VERSION;
+	return stream_reason(f->client);
+}
+
 enum step
 step_shake(struct flow *f)
 {
@@ -50,9 +62,7 @@ step_shake(struct flow *f)
 		return flow_enter(f, PHASE_REFUSE);
 	}
 	if (stream_is_broken(f->client))
-		return flow_stop(f,
-		    f->shook ? stream_reason(f->client) : REASON_CLIENT_ABORT,
-		    stream_text(f->client));
+		return flow_stop(f, why_lost(f), stream_text(f->client));
 	if (f->expired)
 		return flow_stop(f, REASON_LIMIT_TIME,
 		    "handshake not over in time");
