@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What am I?  A role if re-executed as one, else a subcommand; by table. */
 #include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cmd/cmd.h"
@@ -62,11 +64,25 @@ role_start(const char *name)
 	return role_mains[role]();
 }
 
+/* Else the first files that we open would be a child's standard input. */
+static void
+open_standard(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO && fcntl(fd, F_SETFD, 0) == 0);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
 int
 main(int argc, char **argv)
 {
 	static const char prefix[] = "duenna: ";
 
+	open_standard();
 	if (argc == 1 && strncmp(argv[0], prefix, sizeof(prefix) - 1) == 0)
 		return role_start(argv[0] + sizeof(prefix) - 1);
 	if (argc < 2) {

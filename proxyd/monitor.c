@@ -24,6 +24,7 @@
 #include "audit/event.h"
 #include "base/log.h"
 #include "base/rd.h"
+#include "ns/job.h"
 #include "ns/netns.h"
 #include "proxyd/monitor_state.h"
 
@@ -367,5 +368,7 @@ monitor_run(const struct monitor_config *cfg)
 		loop_run(m.loop);
 	report(&m);
 	put_away(&m);
+	if (m.dies_by != 0)
+		job_die(m.dies_by);
 	return m.status;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -41,6 +42,7 @@ struct sandbox {
 	struct view_bind binds[BINDS_MAX];
 	char *bind_paths[BINDS_MAX]; /* owned */
 	struct child child;
+	sigset_t ignored; /* by our caller: nohup(1), a shell's background */
 	struct job job;
 	struct pid1 pid1;
 	bool runs;			    /* pid1 exists */
@@ -48,28 +50,6 @@ struct sandbox {
 	struct event *signals[SIGNALS_MAX]; /* owned */
 	size_t n_signals;
 };
-
-/* duenna-nft stands beside us when built, in libexec when installed. */
-static const char *
-nft_path(void)
-{
-	static char path[4096];
-	static const char *const places[] = { "duenna-nft", "../nft/duenna-nft",
-		"../libexec/duenna/duenna-nft" };
-	char self[2048];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (n <= 0)
-		return "duenna-nft";
-	self[n] = '\0';
-	*strrchr(self, '/') = '\0';
-	for (size_t i = 0; i < COUNT_OF(places); i++) {
-		snprintf(path, sizeof(path), "%s/%s", self, places[i]);
-		if (access(path, X_OK) == 0)
-			return path;
-	}
-	return path;
-}
 
 static int
 fail_with(struct monitor *m, const struct fail *fail)
@@ -93,11 +73,25 @@ on_links(evutil_socket_t fd, short what UNUSED, void *arg)
 	    name);
 }
 
+/* What our caller had ignored stays so for the command.  SIGPIPE is ours. */
+static void
+note_ignored(struct sandbox *s)
+{
+	struct sigaction now;
+
+	sigemptyset(&s->ignored);
+	for (int n = 1; n < NSIG; n++)
+		if (n != SIGPIPE && sigaction(n, NULL, &now) == 0 &&
+		    now.sa_handler == SIG_IGN)
+			sigaddset(&s->ignored, n);
+	s->child.ignored = &s->ignored;
+}
+
 int
 sandbox_start(struct monitor *m)
 {
 	struct sandbox *s = mem_alloc(sizeof(*s));
-	struct netns_config config = { .nft_path = nft_path() };
+	struct netns_config config = { .nft_path = netns_nft_path() };
 	struct fail fail = { 0 };
 
 	m->sandbox = s;
@@ -109,6 +103,7 @@ sandbox_start(struct monitor *m)
 	if (geteuid() == 0 && s->user.uid == 0)
 		log_warn("started by root: the command is uid 0 without "
 			 "capabilities; --user NAME makes it another");
+	note_ignored(s);
 	s->child.argv = m->cfg->command;
 	s->child.keep_fd = m->cfg->keep_fd;
 	s->child.n_keep_fd = m->cfg->n_keep_fd;
@@ -210,6 +205,13 @@ sandbox_prepare(struct monitor *m)
 	const struct monitor_config *cfg = m->cfg;
 
 	env_init(&s->env, environ);
+	if (cfg->user != NULL) {
+		char home[PATH_MAX];
+		netns_user_home(&s->user, home, sizeof(home));
+		env_set(&s->env, "HOME", home);
+		env_set(&s->env, "USER", cfg->user);
+		env_set(&s->env, "LOGNAME", cfg->user);
+	}
 	for (size_t i = 0; i < cfg->n_env; i++)
 		if (!env_keep(&s->env, environ, cfg->env[i]))
 			log_warn("--env %s: the variable is not set",
@@ -324,7 +326,7 @@ ended(struct sandbox *s, const struct pid1_news *news)
 {
 	struct monitor *m = s->monitor;
 
-	job_end(&s->job, news);
+	m->dies_by = job_end(&s->job, news);
 	if (news->kind == PID1_FAILED)
 		fprintf(stderr, "duenna: %s\n", news->fail.text);
 	else if (news->kind == PID1_GONE)

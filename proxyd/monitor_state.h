@@ -62,7 +62,8 @@ struct monitor {
 	const struct monitor_config *cfg; /* borrowed */
 	struct loop *loop;		  /* owned */
 	enum stage stage;
-	int status; /* exit status to give back */
+	int status;  /* exit status to give back */
+	int dies_by; /* signal by which we end then, as the command; 0: none */
 
 	struct role_process
 	    children[ROLE_COUNT];  /* by role; monitor's is unused */

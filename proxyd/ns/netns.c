@@ -33,6 +33,14 @@ netns_user_find(const char *name, struct netns_user *user, struct fail *fail)
 	return 0;
 }
 
+void
+netns_user_home(const struct netns_user *user, char *home, size_t size)
+{
+	const struct passwd *pw = getpwuid(user->uid);
+
+	snprintf(home, size, "%s", pw == NULL ? "/" : pw->pw_dir);
+}
+
 /* Wait for the child that is ours alone; its status, -1: it is lost. */
 static int
 reap(pid_t pid)

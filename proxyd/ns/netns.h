@@ -80,6 +80,9 @@ struct netns_user netns_user_self(void);
 MUST_USE int netns_user_find(const char *name, struct netns_user *user,
     struct fail *fail);
 
+/* The home of a user, "/" if there is none. */
+void netns_user_home(const struct netns_user *user, char *home, size_t size);
+
 /*
  * Make the namespaces, the listeners and the rules.  Blocks some milliseconds,
  * at most ten seconds.
