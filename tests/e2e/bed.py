@@ -289,7 +289,7 @@ class Bed:
         os.makedirs(self.project)
         os.makedirs(self.settings)
         self.write('project/duenna.yaml',
-                   policy if policy.startswith('version') else
+                   policy if 'policies:' in policy else
                    rules_text(policy))
         self.write('.config/duenna/token', self.canary + '\n', 0o600)
         self.write('.config/duenna/config.yaml', config or self.config(),

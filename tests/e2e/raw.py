@@ -17,7 +17,17 @@ import sys
 import time
 
 
+CONTEXTS = {}  # reading the roots takes longer than a handshake
+
+
 def context(case):
+    key = (case.get('verify', True), tuple(case.get('alpn', ())))
+    if key not in CONTEXTS:
+        CONTEXTS[key] = make_context(case)
+    return CONTEXTS[key]
+
+
+def make_context(case):
     ctx = ssl.create_default_context()
     if not case.get('verify', True):
         ctx.check_hostname = False

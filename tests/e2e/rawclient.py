@@ -69,10 +69,9 @@ def try_all(bed, cases, timeout=300, args=()):
     assert len(each) == len(cases), \
         '%d connections, %d on record: %r' % (len(cases), len(each), got)
     made = []
-    for case, result, records in zip(cases, results, each):
-        # an origin's event may come a moment after the client has its answer
-        mine = [e for e in events
-                if result['began'] <= e['t'] < result['ended'] + 0.05]
+    starts = [r['began'] for r in results[1:]] + [float('inf')]
+    for case, result, records, over in zip(cases, results, each, starts):
+        mine = [e for e in events if result['began'] <= e['t'] < over]
         made.append(Case(case, result, mine, records))
     return made, got
 

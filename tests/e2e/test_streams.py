@@ -29,8 +29,16 @@ def test_a_chunked_answer_stays_chunked(here):
 
 
 def test_an_answer_that_ends_with_the_connection_arrives_whole(here):
-    got = here.run('curl -sS https://ok.test/_until-close/70000 | wc -c')
+    got = here.run('curl -sS -o body https://ok.test/_until-close/70000 && '
+                   'wc -c < body')
     assert got.out == '70000\n', got
+
+
+def test_an_end_that_is_not_announced_is_an_error(here):
+    got = here.run('curl -sS -o body https://ok.test/_until-cut/70000')
+    assert got.exit != 0, got
+    assert 'up.response' in [r.get('reason') for r in got.audit] + \
+        [r.get('duenna.fault') for r in got.audit], got
 
 
 @pytest.mark.parametrize('how', ['-T up', '-T - -H Expect: < up'])

@@ -138,6 +138,12 @@ def a_until_close(conn, req, args):
     conn.close_after = True
 
 
+def a_until_cut(conn, req, args):
+    """The same, but the end is not announced by TLS."""
+    a_until_close(conn, req, args)
+    raise Cut
+
+
 def a_early(conn, req, args):
     """An answer before the body is read; the body is read afterwards."""
     plain(conn, req, 'early\n', number(args, 0, 200), 'Early')
@@ -204,7 +210,7 @@ def a_row(conn, req, args):
     """The answer that a row of tests/cases has written down, then the end."""
     with open(conn.origin.rows, encoding='utf-8') as f:
         conn.send(json.load(f)[args[0]].encode('latin-1'))
-    raise Cut
+    conn.close_after = True
 
 
 EARLY = {'_early', '_early-close', '_close'}

@@ -174,11 +174,21 @@ class Connection:
             if isinstance(self.sock, ssl.SSLSocket):
                 self.sock.unwrap()  # an end in due form: close_notify
         except (answers.Cut, EOFError, ConnectionError, ssl.SSLError, OSError):
-            pass
+            return
         except (Bad, ValueError, IndexError) as e:
             self.note('bad-request', why=str(e))
             self.send(b'HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n'
                       b'Connection: close\r\n\r\n')
+        self.goodbye()
+
+    def goodbye(self):
+        """Announce the end; without it the end is a cut."""
+        if isinstance(self.sock, ssl.SSLSocket):
+            try:
+                self.sock.settimeout(2)
+                self.sock.unwrap()
+            except (OSError, ValueError):
+                pass
 
 
 class Origin:
