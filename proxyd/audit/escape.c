@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/escape.h"
 #include "base/ascii.h"
+#include "base/utf8.h"
 
 #define BYTE_BASE 0xef00U /* OPTU: a byte b of 0x80.. that is no UTF-8 */
 #define BYTE_FIRST 0xef80U
@@ -9,29 +10,6 @@
 #define SURROGATE_HIGH 0xd800U
 #define SURROGATE_LOW 0xdc00U
 #define SURROGATE_END 0xe000U
-
-/* The character at the front and its length, or false. RFC 3629 section 4. */
-static bool
-utf8_first(struct slice s, uint32_t *v, size_t *n)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	uint8_t c = s.p[0];
-
-	*n = c < 0x80 ? 1 : c >> 5 == 6 ? 2 : c >> 4 == 14 ? 3 : 4;
-	*v = c;
-	if (*n == 1)
-		return true;
-	if ((*n == 4 && c >> 3 != 30) || *n > s.n)
-		return false;
-	*v = c & (0xffU >> (*n + 1));
-	for (size_t i = 1; i < *n; i++) {
-		if ((s.p[i] & 0xc0) != 0x80)
-			return false;
-		*v = *v << 6 | (s.p[i] & 0x3fU);
-	}
-	return *v >= least[*n] && *v <= 0x10ffff &&
-	    (*v < SURROGATE_HIGH || *v >= SURROGATE_END);
-}
 
 static void
 put_unit(struct buf *out, uint32_t v)
@@ -153,22 +131,13 @@ escape_take(struct slice *in, uint8_t *out, size_t *n)
 	return false;
 }
 
-/* C1 controls, separators of lines, and signs that turn the direction. */
-static bool
-is_shown(uint32_t v)
-{
-	return v >= 0x20 && (v < 0x7f || v >= 0xa0) &&
-	    !(v >= 0x200b && v <= 0x200f) && !(v >= 0x2028 && v <= 0x202e) &&
-	    !(v >= 0x2060 && v <= 0x206f) && v != 0xfeff && v != 0x61c;
-}
-
 void
 escape_show(struct buf *out, struct slice text)
 {
 	while (text.n != 0) {
 		uint32_t v;
 		size_t n;
-		if (utf8_first(text, &v, &n) && is_shown(v)) {
+		if (utf8_first(text, &v, &n) && utf8_is_tame(v)) {
 			buf_put(out, slice_first(text, n));
 		} else {
 			buf_putf(out, "\\x%02x", text.p[0]);

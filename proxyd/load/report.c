@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/report.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define MESSAGE_MAX 2048 /* bytes of one message */
 
@@ -57,15 +58,6 @@ add(struct load_report *r)
 	return &r->messages[r->n++];
 }
 
-/* Scalars of the file stand in messages: no control reaches a terminal. */
-static void
-make_printable(struct buf *b)
-{
-	for (size_t i = 0; i < b->n; i++)
-		if (b->p[i] < 0x20 || b->p[i] == 0x7f)
-			b->p[i] = '?';
-}
-
 void
 load_say(struct load_report *r, enum load_severity severity, struct load_at at,
     const char *fmt, ...)
@@ -88,7 +80,8 @@ load_say(struct load_report *r, enum load_severity severity, struct load_at at,
 		buf_put_str(&text, "a message too long to be shown");
 	}
 	va_end(ap);
-	make_printable(&text);
+	/* Scalars of the file stand in messages, which go to a terminal. */
+	utf8_tame(text.p, text.n, 0);
 	*add(r) =
 	    (struct load_message){ severity, at, buf_slice(&text), false };
 }
@@ -132,7 +125,10 @@ load_report_text(const struct load_report *r, struct buf *out)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct load_message *m = &r->messages[i];
+		size_t from = out->n;
 		buf_put(out, m->at.file);
+		if (!out->failed)
+			utf8_tame(out->p + from, out->n - from, 0);
 		if (m->at.line != 0)
 			buf_putf(out, ":%u:%u", m->at.line, m->at.column);
 		buf_put_str(out,

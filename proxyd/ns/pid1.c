@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "ns/fds.h"
 #include "ns/inside.h"
 #include "ns/pass.h"
@@ -128,20 +129,12 @@ end:
 	return result;
 }
 
-/*
- * Text for a terminal: what the command named must not steer it.  Controls go,
- * also those of two bytes in UTF-8 (C2 80 to C2 9F).
- */
+/* Text for a terminal: what the command named must not steer it. */
 static void
 clean(char text[FAIL_TEXT_SIZE], bool one_line)
 {
 	text[FAIL_TEXT_SIZE - 1] = '\0';
-	for (unsigned char *p = (unsigned char *)text; *p != '\0'; p++) {
-		bool is_control = *p < ' ' || *p == 0x7f ||
-		    (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f);
-		if (is_control && (*p != '\n' || one_line))
-			*p = '?';
-	}
+	utf8_tame((uint8_t *)text, strlen(text), one_line ? 0 : '\n');
 }
 
 void

@@ -15,6 +15,7 @@
 #include "base/reason.h"
 #include "base/secret.h"
 #include "base/siphash.h"
+#include "base/utf8.h"
 #include "base/wr.h"
 
 /* RFC 4648 section 10. */
@@ -236,6 +237,33 @@ clock_read_brings_back_what_clock_text_wrote(void **state)
 		assert_false(clock_read(slice_of_str(bad[i]), &back));
 }
 
+static void
+utf8_tames_what_would_steer_a_terminal(void **state UNUSED)
+{
+	static const struct {
+		const char *text, *tame;
+	} rows[] = {
+		{ "plain \xc3\xbc \xf0\x9f\x98\x80", NULL },
+		{ "a\x1b[31m\n\x7f", "a?[31m?\?" },
+		{ "\xc2\x9b", "?\?" },
+		{ "\xe2\x80\xae|\xe2\x81\xa6|\xe2\x80\xa8", "??\?|??\?|???" },
+		{ "\xf3\xa0\x81\x81", "????" },
+		{ "\xc3|\x80|\xe2\x80", "?|?|?\?" },
+		{ "\xed\xa0\x80|\xc0\x80", "??\?|??" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		char text[64];
+		snprintf(text, sizeof(text), "%s", rows[i].text);
+		utf8_tame((uint8_t *)text, strlen(text), 0);
+		assert_string_equal(text,
+		    rows[i].tame == NULL ? rows[i].text : rows[i].tame);
+	}
+	uint8_t kept[] = { '\n', '\r', '\n' };
+	utf8_tame(kept, sizeof(kept), '\n');
+	assert_memory_equal(kept, "\n?\n", 3);
+}
+
 int
 main(void)
 {
@@ -253,6 +281,7 @@ main(void)
 		cmocka_unit_test(reason_names_are_unique_and_found_again),
 		cmocka_unit_test(clock_text_is_rfc_3339),
 		cmocka_unit_test(clock_read_brings_back_what_clock_text_wrote),
+		cmocka_unit_test(utf8_tames_what_would_steer_a_terminal),
 		cmocka_unit_test(err_has_a_text_for_each_member),
 		cmocka_unit_test(secret_holds_a_copy_and_has_a_ceiling),
 	};
