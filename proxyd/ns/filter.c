@@ -2,6 +2,7 @@
 #include <asm/ioctls.h>
 #include <errno.h>
 #include <linux/netlink.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <seccomp.h>
@@ -70,6 +71,31 @@ deny_calls(scmp_filter_ctx ctx)
 	return rc;
 }
 
+/*
+ * Limits of another process by its number: the first one has the same user,
+ * and without memory or files it could not settle what will run outside.  The
+ * own limit of cores stays 1, the sign that none is piped to a program of the
+ * host's: 0 is not that sign.  Who switches its cores off is told that it did.
+ */
+static int
+deny_limits(scmp_filter_ctx ctx)
+{
+	int rc =
+	    seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 2,
+		SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_NE, 0));
+
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(0),
+		    SCMP_SYS(prlimit64), 2,
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, LOW, RLIMIT_CORE),
+		    SCMP_A2(SCMP_CMP_NE, 0));
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(0),
+		    SCMP_SYS(setrlimit), 1,
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW, RLIMIT_CORE));
+	return rc;
+}
+
 int
 filter_load(struct fail *fail)
 {
@@ -87,6 +113,8 @@ filter_load(struct fail *fail)
 		rc = deny_typing(ctx);
 	if (rc == 0)
 		rc = deny_calls(ctx);
+	if (rc == 0)
+		rc = deny_limits(ctx);
 	if (rc == 0)
 		rc = seccomp_load(ctx);
 
