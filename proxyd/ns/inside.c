@@ -98,6 +98,12 @@ become_command(const struct inside *in, int report)
 	const struct pid1_config *pid1 = in->config->pid1;
 	struct inside_packet p = { .kind = PID1_FAILED };
 
+	char go;
+
+	/* Until our parent has dropped its rights and hidden its arguments:
+	 * the command could read them. */
+	if (recv(report, &go, sizeof(go), 0) != (ssize_t)sizeof(go))
+		_exit(CHILD_EXIT_FAULT);
 	setpgid(0, 0);
 	if (pid1->foreground && in->tty != -1)
 		(void)tcsetpgrp(in->tty, getpid());
@@ -105,36 +111,6 @@ become_command(const struct inside *in, int report)
 	if (pass_send(report, slice_of(&p, sizeof(p)), NULL, 0) == -1)
 		_exit(CHILD_EXIT_FAULT);
 	_exit(p.number);
-}
-
-/* Start it; its end of the pair closes when it executes. */
-static int
-start_command(struct inside *in, struct inside_packet *p)
-{
-	uint8_t bytes[PASS_SIZE_MAX];
-	int pair[2], fd[PASS_FD_MAX];
-
-	p->number = CHILD_EXIT_FAULT;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1)
-		return fail_errno(&p->fail, "cannot make a socket pair");
-	in->command = fork();
-	if (in->command == 0)
-		become_command(in, pair[1]);
-	close(pair[1]);
-	if (in->command == -1) {
-		close(pair[0]);
-		return fail_errno(&p->fail, "cannot start a process");
-	}
-	setpgid(in->command, in->command); /* whoever comes first */
-	ssize_t n = pass_receive(pair[0], bytes, fd);
-	close(pair[0]);
-	if (n == 0)
-		return 0;
-	if (n != (ssize_t)sizeof(*p))
-		return fail_set(&p->fail, ERR_MESSAGE,
-		    "the command's process was lost");
-	memcpy(p, bytes, sizeof(*p));
-	return -1;
 }
 
 /*
@@ -182,6 +158,39 @@ drop_rights(void)
 	if (syscall(SYS_capset, &head, none) == -1)
 		_exit(1);
 	hide_arguments();
+}
+
+/* Start it; its end of the pair closes when it executes. */
+static int
+start_command(struct inside *in, struct inside_packet *p)
+{
+	uint8_t bytes[PASS_SIZE_MAX];
+	int pair[2], fd[PASS_FD_MAX];
+
+	p->number = CHILD_EXIT_FAULT;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1)
+		return fail_errno(&p->fail, "cannot make a socket pair");
+	in->command = fork();
+	if (in->command == 0)
+		become_command(in, pair[1]);
+	close(pair[1]);
+	if (in->command == -1) {
+		close(pair[0]);
+		return fail_errno(&p->fail, "cannot start a process");
+	}
+	drop_rights();
+	if (pass_send(pair[0], SLICE("g"), NULL, 0) == -1)
+		_exit(1);
+	setpgid(in->command, in->command); /* whoever comes first */
+	ssize_t n = pass_receive(pair[0], bytes, fd);
+	close(pair[0]);
+	if (n == 0)
+		return 0;
+	if (n != (ssize_t)sizeof(*p))
+		return fail_set(&p->fail, ERR_MESSAGE,
+		    "the command's process was lost");
+	memcpy(p, bytes, sizeof(*p));
+	return -1;
 }
 
 static void
@@ -288,12 +297,12 @@ inside_run(const struct inside_config *config)
 	struct repos repos;
 
 	if (prepare(&in, &p.fail) == -1 ||
-	    view_build(view, &config->given, &repos, &p.fail) == -1)
+	    view_build(view, &config->given, config->pid1->child, &repos,
+		&p.fail) == -1)
 		give_up(&in, CHILD_EXIT_FAULT, &p.fail);
 	in.outside = outside_new(view->work, &repos);
 	if (start_command(&in, &p) == -1)
 		give_up(&in, p.number, &p.fail);
 	tell(&in, PID1_STARTED, 0, NULL);
-	drop_rights();
 	finish(&in, wait_for_command(&in));
 }

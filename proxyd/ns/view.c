@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "ns/device.h"
 #include "ns/etc.h"
+#include "ns/infile.h"
 #include "ns/mount.h"
 #include "ns/path.h"
 #include "ns/plan.h"
@@ -260,14 +261,22 @@ take(struct build *b, const struct plan_item *item, int from)
 	    plan_is_writable(item->rank) ? MOUNT_PLAIN : MOUNT_READ);
 }
 
-/* Where it is on the host; what root has taken for us need not be found. */
+/*
+ * Where it is on the host; what root has taken for us need not be found.  What
+ * a sandbox may write to is found without following a link: its path was judged
+ * with every link followed, and another sandbox that runs in there may have put
+ * one in its way since.
+ */
 static int
 find_source(struct build *b, const struct plan_item *item)
 {
 	if (item->rank == PLAN_HOME && b->given->home != -1)
 		return fcntl(b->host, F_DUPFD_CLOEXEC, 0);
-	return mount_find(b->host,
-	    item->rank == PLAN_COVER ? "/dev/null" : item->source);
+	if (item->rank == PLAN_COVER)
+		return mount_find(b->host, "/dev/null");
+	if (item->rank == PLAN_HOME || item->rank == PLAN_KNOWN)
+		return mount_find(b->host, item->source);
+	return mount_find_plain(b->host, item->source);
 }
 
 /* Its place; what pins or covers has one already, or needs none (-1, 0). */
@@ -315,7 +324,7 @@ find_repos(struct build *b, const char *folder, bool deep, struct repos *repos,
     struct fail *fail)
 {
 	char path[PATH_MAX];
-	int fd = mount_find(b->host, folder);
+	int fd = mount_find_plain(b->host, folder);
 
 	*repos = (struct repos){ 0 };
 	if (fd == -1)
@@ -384,7 +393,7 @@ enter(struct build *b, struct fail *fail)
 
 int
 view_build(const struct view *view, const struct view_given *given,
-    struct repos *repos, struct fail *fail)
+    const struct child *child, struct repos *repos, struct fail *fail)
 {
 	struct build b = { .view = view, .given = given };
 	mode_t mask = umask(0022);
@@ -393,7 +402,9 @@ view_build(const struct view *view, const struct view_given *given,
 	if (make_base(&b, fail) == -1 || show_systems(&b, fail) == -1 ||
 	    make_etc(&b, fail) == -1 || make_fresh(&b, fail) == -1 ||
 	    make_proc(&b, fail) == -1 || make_sys(&b, fail) == -1 ||
-	    put_items(&b, repos, fail) == -1 || enter(&b, fail) == -1)
+	    put_items(&b, repos, fail) == -1 ||
+	    infile_protect(b.host, ROOT "/proc", child, fail) == -1 ||
+	    enter(&b, fail) == -1)
 		return -1;
 	umask(mask);
 	return 0;

@@ -55,6 +55,7 @@ struct view {
  */
 MUST_USE int view_check(const struct view *view, struct fail *fail);
 
+struct child;
 struct repos;
 struct sockets;
 
@@ -74,10 +75,11 @@ void view_forget(struct view_given *given);
  * Build it and make it the root; the working directory is then the sandbox's.
  * On failure the process is in an undefined place and must end.
  *
+ * child    whose files open for reading become read-only, ns/infile.h
  * repos    set to the repositories in the working directory; the caller
  *	    releases them
  */
 MUST_USE int view_build(const struct view *view, const struct view_given *given,
-    struct repos *repos, struct fail *fail);
+    const struct child *child, struct repos *repos, struct fail *fail);
 
 #endif
