@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ns/etc.h"
@@ -61,6 +63,41 @@ put(int stage, const char *path, struct slice data, struct fail *fail)
 	return 0;
 }
 
+/*
+ * Root in there is root to the host's files, capability or not, and /etc is
+ * where it keeps what is for its eyes alone: keys of sshd, of VPNs, of package
+ * sources.  Each file that others may not read is an empty one.
+ */
+static int
+hide(int stage, const char *host, const char *path, bool all, struct fail *fail)
+{
+	char below[PATH_MAX];
+	const struct dirent *d;
+	struct stat st;
+	int result = 0;
+
+	snprintf(below, sizeof(below), "%s%s", host, path);
+	DIR *dir = opendir(below);
+	if (dir == NULL)
+		return errno == EACCES ? 0 : fail_errno(fail, "%s", below);
+	while (result == 0 && (d = readdir(dir)) != NULL) {
+		int n =
+		    snprintf(below, sizeof(below), "%s/%s", path, d->d_name);
+		if (strcmp(d->d_name, ".") == 0 ||
+		    strcmp(d->d_name, "..") == 0 || n >= (int)sizeof(below) ||
+		    fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		if (S_ISDIR(st.st_mode))
+			result = hide(stage, host, below,
+			    all || (st.st_mode & S_IXOTH) == 0, fail);
+		else if (S_ISREG(st.st_mode) &&
+		    (all || (st.st_mode & S_IROTH) == 0))
+			result = put(stage, below, SLICE(""), fail);
+	}
+	closedir(dir);
+	return result;
+}
+
 static int
 put_hosts(int stage, const char *host, struct fail *fail)
 {
@@ -78,8 +115,10 @@ put_hosts(int stage, const char *host, struct fail *fail)
 }
 
 static int
-fill(int stage, const struct view *view, struct fail *fail)
+fill(int stage, const char *etc, const struct view *view, struct fail *fail)
 {
+	if (view->root && hide(stage, etc, "", false, fail) == -1)
+		return -1;
 	for (size_t i = 0; i < view->n_files; i++) {
 		const struct view_file *f = &view->files[i];
 		if (!path_is_clean(f->path) || !path_is_below(f->path, "/etc"))
@@ -92,11 +131,6 @@ fill(int stage, const struct view *view, struct fail *fail)
 	if (put(stage, "/resolv.conf", slice_of_str(resolv), fail) == -1 ||
 	    put(stage, "/nsswitch.conf", slice_of_str(nsswitch), fail) == -1 ||
 	    put_hosts(stage, view->host, fail) == -1)
-		return -1;
-	/* Root in there is root to these files, and has no business in them. */
-	if (view->root &&
-	    (put(stage, "/shadow", SLICE(""), fail) == -1 ||
-		put(stage, "/gshadow", SLICE(""), fail) == -1))
 		return -1;
 	return 0;
 }
@@ -111,7 +145,7 @@ etc_make(const struct view *view, const char *stage, const char *host,
 
 	if (fd == -1)
 		return fail_errno(fail, "cannot open %s", stage);
-	int filled = fill(fd, view, fail);
+	int filled = fill(fd, host, view, fail);
 	close(fd);
 	if (filled == -1)
 		return -1;
