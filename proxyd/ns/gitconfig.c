@@ -217,7 +217,8 @@ gitconfig_next(struct gitconfig *g, struct gitconfig_entry *entry)
 	return false;
 }
 
-/* In which keys git finds programs; `value` is what it must begin with, or
+/* In which keys git finds programs, or whom it gives the user's credentials to
+ * and over which file it writes; `value` is what it must begin with, or
  * with "::" hold.  A name "*" is every one. */
 static const struct {
 	const char *section, *name, *value;
@@ -247,6 +248,13 @@ static const struct {
 	{ "gpg", "*", NULL },
 	{ "guitool", "cmd", NULL },
 	{ "hook", "*", NULL },
+	{ "http", "cookiefile", NULL },
+	{ "http", "curloptresolve", NULL },
+	{ "http", "proxy", NULL },
+	{ "http", "savecookies", NULL },
+	{ "http", "sslcainfo", NULL },
+	{ "http", "sslcapath", NULL },
+	{ "http", "sslverify", NULL },
 	{ "imap", "tunnel", NULL },
 	{ "include", "*", NULL },
 	{ "includeif", "*", NULL },
@@ -261,6 +269,7 @@ static const struct {
 	{ "mergetool", "path", NULL },
 	{ "pager", "*", NULL },
 	{ "protocol", "allow", NULL },
+	{ "remote", "proxy", NULL },
 	{ "remote", "pushurl", "::" },
 	{ "remote", "receivepack", NULL },
 	{ "remote", "uploadpack", NULL },

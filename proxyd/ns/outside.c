@@ -368,6 +368,10 @@ outside_settle(struct outside *o, outside_line *on_line, void *arg)
 	repos_find(&now, o->work, true);
 	for (size_t i = 0; i < now.n; i++)
 		settle_repo(o, &now.repo[i]);
+	/* Else many files would hide what comes behind them. */
+	if (now.cut && !o->repos.cut)
+		say(o, "more than %d files: not all of them were looked at",
+		    REPOS_ENTRIES_MAX);
 	settle_start(o, &now);
 	repos_release(&now);
 	if (o->n_lines > OUTSIDE_LINES_MAX) {
