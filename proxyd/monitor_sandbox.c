@@ -335,6 +335,12 @@ ended(struct sandbox *s, const struct pid1_news *news)
 }
 
 static void
+say_outside(const char *text)
+{
+	fprintf(stderr, "duenna: will run outside: %s\n", text);
+}
+
+static void
 on_news(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	struct sandbox *s = arg;
@@ -351,8 +357,7 @@ on_news(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 			job_stopped(&s->job, news.number);
 			break;
 		case PID1_OUTSIDE:
-			fprintf(stderr, "duenna: will run outside: %s\n",
-			    news.fail.text);
+			say_outside(news.fail.text);
 			break;
 		case PID1_FAILED:
 		case PID1_EXITED:
@@ -461,6 +466,8 @@ sandbox_end(struct monitor *m)
 		event_free(s->news);
 	if (s->links != NULL)
 		event_free(s->links);
+	if (s->runs)
+		pid1_stop(&s->pid1, say_outside);
 	if (s->runs)
 		pid1_release(&s->pid1);
 	if (s->has_netns)

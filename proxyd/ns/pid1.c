@@ -17,6 +17,7 @@
 #include "ns/pid1.h"
 
 #define START_MS 10000 /* for the process to exist; it needs a few */
+#define STOP_MS 10000  /* for its next word when it settles */
 
 /*
  * Between the monitor and the first process stands this one, since who enters
@@ -157,6 +158,13 @@ pid1_read(struct pid1 *p, struct pid1_news *news)
 	clean(news->fail.text, packet.kind == PID1_OUTSIDE);
 }
 
+static bool
+is_last(enum pid1_kind kind)
+{
+	return kind == PID1_FAILED || kind == PID1_EXITED ||
+	    kind == PID1_KILLED || kind == PID1_GONE;
+}
+
 void
 pid1_signal(struct pid1 *p, int number)
 {
@@ -167,6 +175,22 @@ void
 pid1_foreground(struct pid1 *p)
 {
 	request(p, INSIDE_FOREGROUND, 0);
+}
+
+void
+pid1_stop(struct pid1 *p, void (*on_outside)(const char *text))
+{
+	struct pollfd ready = { .fd = p->channel, .events = POLLIN };
+	struct pid1_news news = { .kind = PID1_STARTED };
+	int rc = 1;
+
+	pid1_signal(p, SIGKILL);
+	while (!is_last(news.kind) && (rc > 0 || errno == EINTR)) {
+		rc = poll(&ready, 1, STOP_MS);
+		pid1_read(p, &news);
+		if (news.kind == PID1_OUTSIDE)
+			on_outside(news.fail.text);
+	}
 }
 
 void

@@ -67,6 +67,13 @@ void pid1_signal(struct pid1 *p, int number);
 /* Give the terminal to the command's process group, and let it go on. */
 void pid1_foreground(struct pid1 *p);
 
+/*
+ * End all in there before the command has ended by itself: what will run
+ * outside is settled all the same, and told.  It takes what that takes, at most
+ * some seconds; when the last news was read already, nothing.
+ */
+void pid1_stop(struct pid1 *p, void (*on_outside)(const char *text));
+
 /* Kill what is left, wait for it, close. */
 void pid1_release(struct pid1 *p);
 
