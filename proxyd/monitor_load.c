@@ -153,8 +153,8 @@ is_below(const char *file, const char *dir)
 	return below;
 }
 
-static void
-config_dir(char *path, size_t size)
+void
+load_config_dir(char *path, size_t size)
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 
@@ -174,17 +174,21 @@ load_policy_start(struct monitor *m)
 	uint8_t body[8192];
 	struct wr w = wr_of(body, sizeof(body));
 
-	config_dir(dir, sizeof(dir));
+	load_config_dir(dir, sizeof(dir));
 	wr_slice16(&w, slice_of_str(cfg->policy));
 	wr_slice16(&w,
 	    slice_of_str(cfg->policy_name == NULL ? "" : cfg->policy_name));
 	wr_u8(&w, is_below(cfg->policy, dir) ? 1 : 0);
-	int fd = open(cfg->policy, O_RDONLY | O_CLOEXEC);
+	/* A repository may have a pipe in its place, which nobody writes to: a
+	 * wait for that would be for ever. */
+	int fd =
+	    open(cfg->policy, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0) {
 		monitor_fail(m, "cannot read the policy %s: %s", cfg->policy,
 		    strerror(errno));
 		return;
 	}
+	(void)fcntl(fd, F_SETFL, 0);
 	msg.body = wr_slice(&w);
 	msg.fds[msg.n_fds++] = fd;
 	msg.fds[msg.n_fds++] = m->owner_fd;
@@ -205,7 +209,7 @@ is_yaml(const struct dirent *d)
 static int
 add_config(struct monitor *m, struct msg *msg, struct wr *w, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
 	if (fd < 0) {
 		monitor_fail(m, "cannot read the configuration %s: %s", path,
@@ -225,7 +229,7 @@ add_config_dir(struct monitor *m, struct msg *msg, struct wr *w)
 	char dir[4096], path[4096 + 256 + 2];
 	int result = 0;
 
-	config_dir(dir, sizeof(dir));
+	load_config_dir(dir, sizeof(dir));
 	int n = scandir(dir, &found, is_yaml, alphasort);
 	for (int i = 0; i < n && result == 0; i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, found[i]->d_name);

@@ -289,7 +289,8 @@ static int
 make_view(struct monitor *m, struct sandbox *s, struct fail *fail)
 {
 	static char host[65];
-	static const char *pins[1], *closed[3];
+	static char settings[4096];
+	static const char *pins[1], *closed[4];
 	struct view *v = &s->view;
 
 	gethostname(host, sizeof(host) - 1);
@@ -307,6 +308,8 @@ make_view(struct monitor *m, struct sandbox *s, struct fail *fail)
 	v->pins = pins;
 	v->n_pins = pins[0] == NULL ? 0 : 1;
 	closed[v->n_closed++] = buf_text(&m->state_dir);
+	load_config_dir(settings, sizeof(settings));
+	closed[v->n_closed++] = settings;
 	if (m->cfg->config != NULL)
 		closed[v->n_closed++] = m->cfg->config;
 	if (m->cfg->audit != NULL)

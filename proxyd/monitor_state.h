@@ -109,6 +109,9 @@ void roles_send(struct role_process *c, uint16_t op, struct slice body,
 /* monitor_load.c */
 MUST_USE int load_start(struct monitor *m);
 
+/* Where the owner's configuration is: a folder, which may be missing. */
+void load_config_dir(char *path, size_t size);
+
 /* monitor_secret.c: to the keeper; fails the run if one in use is not there. */
 MUST_USE int secrets_send(struct monitor *m);
 

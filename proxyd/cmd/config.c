@@ -21,7 +21,9 @@ static bool
 read_path(const char *path, bool owned, struct buf *bytes,
     struct load_report *report)
 {
-	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (owned ? O_NOFOLLOW : 0);
+	/* O_NONBLOCK: a pipe without a writer would be waited for for ever. */
+	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
+	    (owned ? O_NOFOLLOW : 0);
 	int fd = open(path, flags);
 
 	if (fd < 0) {
@@ -29,6 +31,7 @@ read_path(const char *path, bool owned, struct buf *bytes,
 		    errno == ELOOP ? "is a symbolic link" : strerror(errno));
 		return false;
 	}
+	(void)fcntl(fd, F_SETFL, 0);
 	bool good =
 	    load_read_file(fd, slice_of_str(path), owned, bytes, report);
 	close(fd);
