@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hostile command, and the hostile author of a project: what either touches
+outside of the sandbox."""
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+from bed import EVIL, PEERS, as_user, give, program, rules_text
+
+API = '- allow: https://api.test/**\n  credential: api\n'
+
+
+@pytest.fixture
+def here(bed):
+    return bed(API)
+
+
+def git(here, *args):
+    return subprocess.run(
+        as_user(['git', '-C', here.project, *args]), check=True, text=True,
+        capture_output=True, env=here.environment()).stdout
+
+
+def abstract_listener(name):
+    """The host's own; what anybody says to it is kept."""
+    heard = []
+    server = socket.socket(socket.AF_UNIX)
+    server.bind('\0' + name)
+    server.listen()
+
+    def serve():
+        while True:
+            try:
+                peer = server.accept()[0]
+            except OSError:
+                return
+            heard.append(name)
+            peer.sendall(b'hello')
+            peer.close()
+    threading.Thread(target=serve, daemon=True).start()
+    return server, heard
+
+
+def test_nothing_outside_is_reached(here):
+    git(here, 'init', '-q')
+    here.write('.ssh/canary', 'untouched')
+    given = here.write('given', 'untouched')
+    with open(PEERS + '/hostile.py', encoding='utf-8') as f:
+        here.write('project/hostile.py', f.read())
+    give(here.home)
+    server, heard = abstract_listener('duenna-hostile')
+    bystander = subprocess.Popen(as_user(['sleep', '100']))
+    policy = os.stat(here.project + '/duenna.yaml')
+    with open(given, encoding='utf-8') as stdin:
+        got = here.run(['python3', 'hostile.py', here.home,
+                        here.peers.host_socket, 'duenna-hostile',
+                        str(bystander.pid), EVIL], stdin=stdin, timeout=120,
+                       env={'SECRET_X': 's', 'LD_PRELOAD': '',
+                            'SSH_AUTH_SOCK': '/run/x'})
+    rows = [line.split('\t') for line in got.out.splitlines()]
+    assert got.exit == 0 and len(rows) >= 45, got
+    assert [r for r in rows if r[1] != 'refused'] == [], got.out
+    assert bystander.poll() is None
+    bystander.kill()
+    bystander.wait()
+    server.close()
+    assert heard == []
+    for path in ('/.ssh/canary', '/given'):
+        with open(here.home + path, encoding='utf-8') as f:
+            assert f.read() == 'untouched'
+    assert os.stat(here.project + '/duenna.yaml') == policy
+    assert os.listdir(here.project + '/.git/hooks') == [] or not \
+        os.path.exists(here.project + '/.git/hooks/x')
+    assert here.origin_events() == [] and here.resolver_questions() == []
+
+
+def test_a_run_that_is_cut_off_puts_back_what_would_run_outside(here):
+    git(here, 'init', '-q')
+    run = here.start(['sh', '-c', 'git config core.hooksPath /tmp/evil; '
+                      'git config user.name x; echo > .envrc; touch done; '
+                      'sleep 60'])
+    began = time.monotonic()
+    while not os.path.exists(here.project + '/done'):
+        assert time.monotonic() - began < 20, run.wait(1)
+        time.sleep(0.05)
+    for _ in range(3):
+        began = time.monotonic()
+        killed = run.roles().get('worker')
+        os.kill(killed[0], signal.SIGKILL)
+        while run.roles().get('worker') in (killed, None) and \
+                run.child.poll() is None and time.monotonic() - began < 5:
+            time.sleep(0.05)
+    got = run.wait(30)
+    assert got.exit == 125 and 'cut off' in got.err, got
+    with open(here.project + '/.git/config', encoding='utf-8') as f:
+        config = f.read()
+    assert 'hooksPath' not in config and 'name = x' in config, config
+    assert 'will run outside: .envrc: new' in got.err, got
+
+
+@pytest.mark.parametrize('key', ['http.proxy', 'http.https://git.test/.proxy',
+                                 'http.sslVerify', 'http.curloptResolve',
+                                 'http.sslCAInfo', 'remote.origin.proxy'])
+def test_keys_that_lead_credentials_elsewhere_are_put_back(here, key):
+    git(here, 'init', '-q')
+    here.run(['git', 'config', key, 'false'])
+    assert 'false' not in git(here, 'config', '--list').replace(
+        'core.bare=false', '')
+
+
+def test_many_files_do_not_hide_a_repository(here):
+    got = here.run(['python3', '-c', """
+import os
+os.makedirs('a/b/c/d/e/.git/hooks')
+open('a/b/c/d/e/.git/hooks/pre-commit', 'w').close()
+for i in range(1010):
+    os.mkdir(f'a/{i}')
+    for k in range(500):
+        os.mknod(f'a/{i}/{k}')
+"""], timeout=120)
+    shutil.rmtree(here.project + '/a')
+    assert 'not all of them were looked at' in got.err, got
+
+
+def test_a_pipe_in_the_place_of_the_policy_is_an_error(here):
+    os.unlink(here.project + '/duenna.yaml')
+    os.mkfifo(here.project + '/duenna.yaml')
+    give(here.home)
+    for line in (['run', '--', 'true'], ['check', 'duenna.yaml'],
+                 ['explain', '--policy', 'duenna.yaml', 'https://a.test/']):
+        assert here.duenna(*line, timeout=20)[0] not in (0, None), line
+
+
+def test_a_policy_from_a_pipe_that_is_written_to_is_read(here):
+    policy = here.write('project/p.yaml', rules_text('- allow: https://ok.test/**'))
+    done = subprocess.run(
+        as_user(['bash', '-c', '"$0" run --policy <(sleep 0.3; cat "$1") -- '
+                 'curl -sS https://ok.test/_whoami', program(), policy]),
+        cwd=here.project, env=here.environment(), capture_output=True,
+        text=True, timeout=30, check=False)
+    assert done.returncode == 0 and '"none"' in done.stdout, done
+
+
+@pytest.mark.parametrize('key', ['\u202e', '\u2066', '\u200b', '\U000e0041',
+                                 '\\x9b31m', '\\L', '\\u202a'])
+def test_no_text_of_a_policy_steers_a_terminal(here, key):
+    name = here.write('project/a\x1b[31m\u202e.yaml',
+                      'version: 1\npolicies: {p: {rules: [], "x%sy": 1}}\n' %
+                      key)
+    for line in (['check', name], ['run', '--policy', name, '--', 'true']):
+        status, out, err = here.duenna(*line)
+        assert status != 0
+        assert all(c in '\n\t' or c.isprintable() for c in out + err), \
+            ascii(out + err)
+
+
+def test_the_configuration_may_not_be_shown(here):
+    settings = here.project + '/.cfg/duenna'
+    os.makedirs(settings)
+    for name in ('config.yaml', 'token', 'root.pem'):
+        os.rename(here.settings + '/' + name, settings + '/' + name)
+    give(here.home)
+    got = here.run('cat .cfg/duenna/token',
+                   env={'XDG_CONFIG_HOME': here.project + '/.cfg'})
+    assert got.exit == 125 and here.canary not in got.out, got
+    os.unlink(settings + '/token')
+
+
+def test_a_link_in_the_way_of_the_working_directory_is_not_followed(here):
+    """Another sandbox, which may write to the folder above, swaps it."""
+    here.write('.ssh/canary', 'untouched')
+    below = here.project + '/below'
+    os.makedirs(below)
+    here.write('project/below/duenna.yaml', rules_text(API))
+    give(here.home)
+    stop = threading.Event()
+
+    def swap():
+        while not stop.is_set():
+            os.rename(below, below + '2')
+            os.symlink(here.home + '/.ssh', below)
+            os.unlink(below)
+            os.rename(below + '2', below)
+    folder = os.open(below, os.O_RDONLY)
+    other = threading.Thread(target=swap)
+    other.start()
+    try:
+        for _ in range(40):
+            got = here.run('cat canary; cat %s/canary; true' % below,
+                           cwd='/proc/%d/fd/%d' % (os.getpid(), folder))
+            assert 'untouched' not in got.out, got
+    finally:
+        stop.set()
+        other.join()
+        os.close(folder)
+
+
+root = pytest.mark.skipif(os.environ.get('DUENNA_BED') != 'root',
+                          reason='the bed was made by an ordinary user')
+
+
+@root
+def test_root_in_there_reads_no_private_file_of_etc(here):
+    for top, folders, files in os.walk(here.home):
+        for name in ['.', *folders, *files]:
+            os.chown(os.path.join(top, name), 0, 0, follow_symlinks=False)
+    got = here.run('id -u; find /etc -xdev -type f -size +0 -readable',
+                   root=True)
+    give(here.home)
+    lines = got.out.split()
+    assert lines[0] == '0' and '/etc/passwd' in lines, got
+    for path in lines[1:]:
+        if os.path.exists(path):
+            assert os.stat(path).st_mode & 0o004, path
+    assert os.stat('/etc/shadow').st_size != 0
