@@ -120,6 +120,23 @@ gitkeys_mend(struct slice before, struct slice after, struct buf *mended)
 }
 
 bool
+gitkeys_hooks_path(struct slice config, char *path, size_t size)
+{
+	struct gitconfig g;
+	struct gitconfig_entry e;
+	bool found = false;
+
+	gitconfig_init(&g, config);
+	while (gitconfig_next(&g, &e)) {
+		if (strcmp(e.key, "core.hookspath") != 0 || !e.has_value)
+			continue;
+		found = strlen(e.value) < size;
+		snprintf(path, size, "%s", e.value);
+	}
+	return found;
+}
+
+bool
 gitkeys_has_any(struct slice config)
 {
 	struct buf keys;

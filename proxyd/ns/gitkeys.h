@@ -27,6 +27,9 @@ enum gitkeys {
 MUST_USE enum gitkeys gitkeys_mend(struct slice before, struct slice after,
     struct buf *mended);
 
+/* The value of core.hooksPath, the last one, into `path`; false: none. */
+bool gitkeys_hooks_path(struct slice config, char *path, size_t size);
+
 /* Has it any such key, or is it unreadable? */
 bool gitkeys_has_any(struct slice config);
 

@@ -46,6 +46,8 @@ struct outside {
 	struct kept_link *links; /* owned */
 	size_t n_links;
 	struct startfiles start;
+	char **hooks; /* owned, and each; folders of hooks, relative */
+	size_t n_hooks;
 	outside_line *on_line; /* while settling */
 	void *arg;
 	size_t n_lines;
@@ -70,11 +72,12 @@ say(struct outside *o, const char *fmt, ...)
 static char *
 joined(const char *folder, const char *name)
 {
-	char path[PATH_MAX];
+	size_t size = strlen(folder) + strlen(name) + 2;
+	char *path = mem_alloc(size);
 
-	snprintf(path, sizeof(path), "%s%s%s", folder,
-	    folder[0] == '\0' ? "" : "/", name);
-	return mem_strdup(path);
+	snprintf(path, size, "%s%s%s", folder, folder[0] == '\0' ? "" : "/",
+	    name);
+	return path;
 }
 
 static void
@@ -141,9 +144,40 @@ keep_link(struct outside *o, char *path)
 	o->links[o->n_links++] = (struct kept_link){ path, mem_strdup(target) };
 }
 
+/* Hooks that lie in the working tree, where core.hooksPath says (git-config):
+ * relative to the tree's top.  What leads elsewhere is not ours to see. */
+static void
+keep_hooks_path(struct outside *o, const char *repo)
+{
+	char value[PATH_MAX];
+	const char *end = strrchr(repo, '/');
+	size_t n = end == NULL ? 0 : (size_t)(end - repo);
+
+	if (strcmp(end == NULL ? repo : end + 1, ".git") != 0)
+		return; /* a submodule's: its tree is not beside it */
+	for (size_t i = 0; i < o->n_kept; i++) {
+		const struct kept *k = &o->kept[i];
+		size_t len = strlen(repo);
+		if (strncmp(k->path, repo, len) != 0 ||
+		    strcmp(k->path + len, "/config") != 0 ||
+		    !gitkeys_hooks_path(buf_slice(&k->before), value,
+			sizeof(value)) ||
+		    value[0] == '/' || value[0] == '~')
+			continue;
+		char *top = strndup(repo, n);
+		o->hooks =
+		    reallocarray(o->hooks, o->n_hooks + 1, sizeof(*o->hooks));
+		if (top == NULL || o->hooks == NULL)
+			abort();
+		o->hooks[o->n_hooks++] = joined(top, value);
+		free(top);
+	}
+}
+
 /* The folders in which start files count: the first, and each repository's. */
 static void
-find_start(struct startfiles *s, int work, const struct repos *repos)
+find_start(const struct outside *o, struct startfiles *s,
+    const struct repos *repos)
 {
 	char **folder = mem_array(repos->n + 1, sizeof(*folder));
 	size_t n = 0;
@@ -159,7 +193,7 @@ find_start(struct startfiles *s, int work, const struct repos *repos)
 		if (folder[n - 1] == NULL)
 			abort();
 	}
-	startfiles_find(s, work, folder, n);
+	startfiles_find(s, o->work, folder, n, o->hooks, o->n_hooks);
 	for (size_t i = 0; i < n; i++)
 		free(folder[i]);
 	free(folder);
@@ -185,8 +219,9 @@ outside_new(const char *work, struct repos *repos)
 		keep_link(o, joined(r->path, "hooks"));
 		keep_files(o, r->path);
 		each_worktree(o, r->path, keep_files);
+		keep_hooks_path(o, r->path);
 	}
-	find_start(&o->start, o->work, &o->repos);
+	find_start(o, &o->start, &o->repos);
 	return o;
 }
 
@@ -340,7 +375,7 @@ settle_start(struct outside *o, const struct repos *repos)
 	struct startfiles now = { 0 };
 
 	memcpy(now.key, o->start.key, sizeof(now.key));
-	find_start(&now, o->work, repos);
+	find_start(o, &now, repos);
 	for (size_t i = 0; i < now.n; i++) {
 		const struct startfile *f = &now.file[i];
 		const struct startfile *old =
@@ -395,6 +430,9 @@ outside_free(struct outside *o)
 		free(o->links[i].path);
 		free(o->links[i].target);
 	}
+	for (size_t i = 0; i < o->n_hooks; i++)
+		free(o->hooks[i]);
+	free(o->hooks);
 	free(o->kept);
 	free(o->links);
 	repos_release(&o->repos);

@@ -113,7 +113,7 @@ compare(const void *a, const void *b)
 
 void
 startfiles_find(struct startfiles *s, int work, char *const *folder,
-    size_t n_folders)
+    size_t n_folders, char *const *hooks, size_t n_hooks)
 {
 	char path[4096];
 
@@ -128,6 +128,8 @@ startfiles_find(struct startfiles *s, int work, char *const *folder,
 				add_any(s, work, path, 0);
 		}
 	}
+	for (size_t i = 0; i < n_hooks; i++)
+		add_any(s, work, hooks[i], 0);
 	if (s->n != 0)
 		qsort(s->file, s->n, sizeof(*s->file), compare);
 }

@@ -23,10 +23,15 @@ struct startfiles {
 					  the same hash */
 };
 
-/* Look below `work`, an open folder: in itself and in each of `folder`s.
- * Dies without memory. */
+/*
+ * Look below `work`, an open folder, anew; `s->key` has been set.  Dies without
+ * memory.
+ *
+ * folder  in which to look for files and folders of such names
+ * hooks   folders that are taken as a whole: where git finds its hooks
+ */
 void startfiles_find(struct startfiles *s, int work, char *const *folder,
-    size_t n_folders);
+    size_t n_folders, char *const *hooks, size_t n_hooks);
 
 /* The one at `path`, or NULL.  Borrowed. */
 const struct startfile *startfiles_get(const struct startfiles *s,

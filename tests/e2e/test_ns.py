@@ -436,6 +436,17 @@ def test_start_files_are_told(place):
     assert 'package.json: changed' in place.err
 
 
+def test_hooks_in_the_working_tree_are_told(place):
+    work = repository(place)
+    place.write('project/tools/hooks/pre-commit', 'old')
+    subprocess.run(['git', 'config', '-f', work + '/.git/config',
+                    'core.hooksPath', 'tools/hooks'], check=True)
+    give(place.home)
+    place.sh('echo evil > tools/hooks/pre-commit; echo x > tools/other')
+    assert 'tools/hooks/pre-commit: changed' in place.err
+    assert 'tools/other' not in place.err
+
+
 def test_policy_files_are_pinned_with_their_folder(place):
     pin = place.write('project/policies/agent.yaml', 'version: 1')
     top = place.write('project/duenna.yaml', 'version: 1')
