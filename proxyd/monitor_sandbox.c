@@ -231,12 +231,16 @@ sandbox_prepare(struct monitor *m)
 static bool
 add_bind(struct sandbox *s, const char *path, bool write)
 {
-	char *real = realpath(path, NULL);
+	struct fail fail = { 0 };
+	char *real;
 
-	if (real == NULL || s->view.n_binds == BINDS_MAX) {
-		monitor_fail(s->monitor, "cannot show %s: %s", path,
-		    real == NULL ? strerror(errno) : "too many entries");
-		free(real);
+	if (s->view.n_binds == BINDS_MAX) {
+		monitor_fail(s->monitor, "cannot show %s: too many entries",
+		    path);
+		return false;
+	}
+	if (view_resolve(path, s->view.work, &real, &fail) != 0) {
+		monitor_fail(s->monitor, "%s", fail.text);
 		return false;
 	}
 	s->bind_paths[s->view.n_binds] = real;

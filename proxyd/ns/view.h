@@ -49,6 +49,16 @@ struct view {
 };
 
 /*
+ * The real path of a file or folder that the operator named for a bind.
+ * Refused where a link on the way stands in the working directory: an earlier
+ * command may have put it there, to be shown what it leads to.
+ *
+ * real  set on success; allocated, the caller frees it
+ */
+MUST_USE int view_resolve(const char *path, const char *work, char **real,
+    struct fail *fail);
+
+/*
  * Check what the operator asked for: the working directory is none of home,
  * what contains it, and /; no bind shows what is ours; no live UNIX socket
  * stands below a bound folder.

@@ -2,6 +2,7 @@
 /* What the operator may ask to be shown: looked at before anything is made. */
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -23,6 +24,46 @@ real(char out[PATH_MAX], const char *path)
 {
 	if (realpath(path, out) == NULL)
 		snprintf(out, PATH_MAX, "%s", path);
+}
+
+/* Is `part` a link that stands in the folder `work`? */
+static bool
+is_link_in(const char *part, const char *work)
+{
+	char folder[PATH_MAX], is[PATH_MAX];
+	struct stat st;
+
+	if (lstat(part, &st) == -1 || !S_ISLNK(st.st_mode) ||
+	    !path_folder(folder, sizeof(folder), part))
+		return false;
+	real(is, folder);
+	return path_is_below(is, work);
+}
+
+int
+view_resolve(const char *path, const char *work, char **out, struct fail *fail)
+{
+	char whole[PATH_MAX], part[PATH_MAX];
+
+	if (path[0] == '/')
+		snprintf(whole, sizeof(whole), "%s", path);
+	else if (!path_join(whole, sizeof(whole), work, path))
+		return fail_set(fail, ERR_FULL, "too long a path: %s", path);
+	for (size_t n = 1; n <= strlen(whole); n++) {
+		if (whole[n] != '/' && whole[n] != '\0')
+			continue;
+		snprintf(part, sizeof(part), "%.*s", (int)n, whole);
+		if (is_link_in(part, work))
+			return fail_set(fail, ERR_DENIED,
+			    "cannot show %s: %s is a link in the working "
+			    "directory, where a command may have put it. Name "
+			    "the place that it leads to, or remove it.",
+			    path, part);
+	}
+	*out = realpath(whole, NULL);
+	if (*out == NULL)
+		return fail_errno(fail, "cannot show %s", path);
+	return 0;
 }
 
 static int

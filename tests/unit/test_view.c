@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <unistd.h>
+
 #include "ns/env.h"
 #include "ns/path.h"
 #include "ns/plan.h"
@@ -127,6 +129,31 @@ plan_puts_folders_before_what_is_in_them(void **state)
 }
 
 static void
+view_resolve_follows_no_link_of_the_commands(void **state)
+{
+	char work[] = "/tmp/test-view-XXXXXX", path[64], *real = NULL;
+	struct fail fail = { 0 };
+
+	(void)state;
+	assert_non_null(mkdtemp(work));
+	snprintf(path, sizeof(path), "%s/link", work);
+	assert_int_equal(symlink("/usr", path), 0);
+	assert_int_equal(view_resolve(path, work, &real, &fail), -1);
+	assert_non_null(strstr(fail.text, path));
+	assert_int_equal(view_resolve("link/lib", work, &real, &fail), -1);
+	assert_int_equal(view_resolve("link/..", work, &real, &fail), -1);
+	/* Elsewhere links are the operator's. */
+	assert_int_equal(view_resolve(path, "/nowhere", &real, &fail), 0);
+	assert_string_equal(real, "/usr");
+	free(real);
+	assert_int_equal(view_resolve(".", work, &real, &fail), 0);
+	free(real);
+	assert_int_equal(view_resolve("missing", work, &real, &fail), -1);
+	unlink(path);
+	rmdir(work);
+}
+
+static void
 env_is_a_list(void **state)
 {
 	char path[] = "PATH=/bin", home[] = "HOME=/h", ld[] = "LD_PRELOAD=/x";
@@ -188,6 +215,7 @@ main(void)
 		cmocka_unit_test(path_functions_take_each_case),
 		cmocka_unit_test(sockets_are_those_with_a_path),
 		cmocka_unit_test(plan_puts_folders_before_what_is_in_them),
+		cmocka_unit_test(view_resolve_follows_no_link_of_the_commands),
 		cmocka_unit_test(env_is_a_list),
 		cmocka_unit_test(startfile_scripts_takes_each_case),
 	};
