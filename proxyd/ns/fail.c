@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <unistd.h>
@@ -8,13 +9,13 @@
 #include "ns/fail.h"
 
 /* What a system looks like that refuses, and what its owner can do. */
-static const char *const remedy_ubuntu =
+static const char remedy_ubuntu[] =
     "AppArmor forbids user namespaces to programs without a profile "
     "(kernel.apparmor_restrict_unprivileged_userns=1). Put this profile into "
     "/etc/apparmor.d/duenna and run 'apparmor_parser -r "
     "/etc/apparmor.d/duenna' as root:\n"
     "  abi <abi/4.0>,\n"
-    "  profile duenna /usr/bin/duenna flags=(unconfined) { userns, }";
+    "  profile duenna %s flags=(unconfined) { userns, }";
 static const char *const remedy_debian =
     "This kernel forbids user namespaces to ordinary users. As root: "
     "sysctl -w kernel.unprivileged_userns_clone=1";
@@ -55,6 +56,20 @@ number_in(const char *path, long missing)
 	return strtol(text, NULL, 10);
 }
 
+/* The profile has to name us by our path. */
+static const char *
+ubuntu(void)
+{
+	static char text[sizeof(remedy_ubuntu) + PATH_MAX];
+	char self[PATH_MAX] = "/usr/bin/duenna";
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n > 0)
+		self[n] = '\0';
+	snprintf(text, sizeof(text), remedy_ubuntu, self);
+	return text;
+}
+
 static bool
 is_container(void)
 {
@@ -75,7 +90,7 @@ remedy_user(int number)
 		return remedy_debian;
 	if (number_in("/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
 		0) == 1)
-		return remedy_ubuntu;
+		return ubuntu();
 	return is_container() ? remedy_container : NULL;
 }
 

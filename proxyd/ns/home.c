@@ -11,7 +11,7 @@
 #include "ns/mount.h"
 #include "ns/path.h"
 
-#define DEPTH_MAX 1000 /* folders in each other; descriptors are the limit */
+#define DEPTH_MAX 64 /* folders in each other with a descriptor for each */
 
 /* The sandbox's user has to get there, nobody else. */
 static int
@@ -48,11 +48,32 @@ home_make(const char *state, const char *name, const struct netns_user *user,
 	return 0;
 }
 
-static int empty(int folder, int depth);
+/* What a removal has to carry along. */
+struct removal {
+	int top; /* borrowed; the folder that holds the home */
+	unsigned
+	    n_moved; /* folders that were too deep, now in the home's top */
+	const char *home; /* borrowed; its name in `top` */
+};
+
+static int empty(struct removal *r, int folder, int depth);
+
+/*
+ * A folder so deep that a descriptor a level would not do is moved to the top
+ * and removed from there in another round.
+ */
+static int
+move_up(struct removal *r, int folder, const char *name)
+{
+	char to[PATH_MAX];
+
+	snprintf(to, sizeof(to), "%s/.duenna-deep-%u", r->home, r->n_moved++);
+	return renameat(folder, name, r->top, to);
+}
 
 /* Remove `name`; the sandbox may have taken our rights to a folder of its. */
 static int
-remove_one(int folder, const char *name, int depth)
+remove_one(struct removal *r, int folder, const char *name, int depth)
 {
 	if (unlinkat(folder, name, 0) == 0)
 		return 0;
@@ -63,32 +84,33 @@ remove_one(int folder, const char *name, int depth)
 	if (fd == -1)
 		return -1;
 	(void)!fchmodat(folder, name, 0700, 0);
+	if (depth >= DEPTH_MAX) {
+		close(fd);
+		return move_up(r, folder, name);
+	}
 	int inner = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	close(fd);
-	if (inner == -1)
-		return -1;
-	if (empty(inner, depth + 1) == -1)
+	if (inner == -1 || empty(r, inner, depth + 1) == -1)
 		return -1;
 	return unlinkat(folder, name, AT_REMOVEDIR);
 }
 
 /* Remove all that is in `folder`, and close it. */
 static int
-empty(int folder, int depth)
+empty(struct removal *r, int folder, int depth)
 {
 	const struct dirent *d;
 	int result = 0;
-	DIR *dir = depth > DEPTH_MAX ? NULL : fdopendir(folder);
+	DIR *dir = fdopendir(folder);
 
 	if (dir == NULL) {
-		errno = depth > DEPTH_MAX ? ENAMETOOLONG : errno;
 		mount_close(folder);
 		return -1;
 	}
 	while ((d = readdir(dir)) != NULL) {
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
 			continue;
-		if (remove_one(dirfd(dir), d->d_name, depth) == -1)
+		if (remove_one(r, dirfd(dir), d->d_name, depth) == -1)
 			result = -1;
 	}
 	int number = errno;
@@ -108,7 +130,13 @@ home_remove(const char *path, struct fail *fail)
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd == -1)
 		return fail_errno(fail, "cannot open %s", folder);
-	int result = remove_one(fd, name + 1, 0);
+	struct removal r = { .top = fd, .home = name + 1 };
+	unsigned before;
+	int result;
+	do {
+		before = r.n_moved;
+		result = remove_one(&r, fd, name + 1, 0);
+	} while (result == -1 && r.n_moved != before);
 	if (result == -1)
 		fail_errno(fail, "cannot remove all of %s", path);
 	close(fd);

@@ -119,13 +119,20 @@ is_inside(const char *path)
 	    (n > 6 && strcmp(path + n - 6, "/.git/") == 0);
 }
 
+/* ... or, deeper in there, among its submodules'? */
+static bool
+is_in_git(const char *path)
+{
+	return strncmp(path, ".git/", 5) == 0 || strstr(path, "/.git/") != NULL;
+}
+
 static void
 take_entry(struct search *s, const char *folder, const char *name,
     unsigned char type, struct queue *folders)
 {
 	if (strcmp(name, ".git") == 0)
 		take_git(s, folder, type);
-	else if (type == DT_DIR && (s->deep || is_inside(folder)))
+	else if (type == DT_DIR && (s->deep || is_in_git(folder)))
 		push(folders, folder, name);
 	else if (type == DT_SOCK && s->repos->socket == NULL)
 		s->repos->socket = joined(folder, name);

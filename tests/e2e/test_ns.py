@@ -215,6 +215,17 @@ def test_the_home_is_kept_under_a_name_and_else_removed(place):
     assert os.listdir(place.state + '/homes') == ['k']
 
 
+def test_a_home_too_deep_for_descriptors_is_removed(place):
+    place.python('''
+        os.chdir(os.environ['HOME'])
+        for i in range(3000):
+            os.mkdir('d')
+            os.mkdir('e')
+            os.chdir('d')
+        ''')
+    assert os.listdir(place.state + '/homes') == []
+
+
 def test_a_link_planted_in_a_kept_home_is_not_followed(place):
     place.sh('ln -s /tmp ~/.config', '--name', 'k')
     place.write('.config/git/config', '')
