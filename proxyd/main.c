@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What am I?  A role if re-executed as one, else a subcommand; by table. */
+#include <sys/prctl.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -55,10 +57,14 @@ static int
 role_start(const char *name)
 {
 	enum role role = role_find(name);
+	char comm[16]; /* TASK_COMM_LEN */
 
 	if (role == ROLE_COUNT || role_mains[role] == NULL)
 		return CMD_FAULT;
 	log_init(role_name(role), LOG_LEVEL_WARN);
+	/* Executed through /proc/self/exe, it would be called `exe`. */
+	snprintf(comm, sizeof(comm), "duenna-%s", role_name(role));
+	(void)prctl(PR_SET_NAME, comm);
 	if (isolate_start(role) != 0)
 		return CMD_FAULT;
 	return role_mains[role]();
