@@ -27,13 +27,15 @@ static void
 put_detail(struct account *a, struct event *e)
 {
 	const char *detail = a->detail == NULL ? "" : a->detail;
+	char first[IP_TEXT_SIZE];
 
+	ip_text(&a->first_refused, first);
 	if (a->n_refused == 0)
 		snprintf(a->note, sizeof(a->note), "%s", detail);
 	else
 		snprintf(a->note, sizeof(a->note),
-		    "%s%s%zu of its addresses must not be dialled", detail,
-		    detail[0] == '\0' ? "" : "; ", a->n_refused);
+		    "%s%s%zu of its addresses must not be dialled, first %s",
+		    detail, detail[0] == '\0' ? "" : "; ", a->n_refused, first);
 	if (a->note[0] != '\0')
 		event_str(e, FIELD_DETAIL, a->note);
 }

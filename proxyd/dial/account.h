@@ -18,12 +18,13 @@ struct account {
 	enum reason refused;	/* ALLOW: it was dialled */
 	const char *detail;	/* a literal; NULL: none */
 	size_t n_refused;	/* addresses that must not be dialled */
+	struct ip first_refused;
 	struct ip peer;		/* dialled only */
 	uint64_t cookie;	/* dialled only */
 
 	struct facts_text text; /* for account_event() */
 	char peer_text[IP_TEXT_SIZE];
-	char note[128];
+	char note[192];
 };
 
 /* The event; its texts live as long as the account and are overwritten by the

@@ -199,6 +199,7 @@ on_connected(const struct connected *c, void *arg)
 
 	q->connecting = NULL;
 	q->account.n_refused = c->n_refused;
+	q->account.first_refused = c->refused;
 	if (c->reason != REASON_ALLOW) {
 		ask_refuse(q, c->reason, c->detail);
 		return;

@@ -40,6 +40,7 @@ struct connecting {
 	struct attempt attempts[CONNECT_PARALLEL_MAX];
 	unsigned order;
 	size_t n_refused;
+	struct ip first_refused;
 	enum reason refused; /* the first verdict on an address, or ALLOW */
 	int last_errno;	     /* of the last attempt that failed */
 	connect_on_done *on_done; /* NULL: told, or cancelled */
@@ -82,6 +83,7 @@ tell(struct connecting *c, struct connected *result)
 	connect_on_done *on_done = c->on_done;
 
 	result->n_refused = c->n_refused;
+	result->refused = c->first_refused;
 	finish(c);
 	on_done(result, c->arg);
 }
@@ -225,7 +227,8 @@ advance(struct connecting *c)
 		const struct ip *ip = &c->ips[c->next++];
 		enum reason reason = judge(c, ip);
 		if (reason != REASON_ALLOW) {
-			c->n_refused++;
+			if (c->n_refused++ == 0)
+				c->first_refused = *ip;
 			if (c->refused == REASON_ALLOW)
 				c->refused = reason;
 			continue;

@@ -36,6 +36,7 @@ struct connected {
 	enum reason reason; /* ALLOW, UP_PRIVATE, DST_*, UP_CONNECT, INTERNAL */
 	const char *detail; /* a literal, for people */
 	size_t n_refused;   /* addresses that were not dialled */
+	struct ip refused;  /* the first of them */
 	int fd;		    /* the receiver's own; -1 unless ALLOW */
 	struct ip peer;	    /* the address that was dialled; ALLOW only */
 };

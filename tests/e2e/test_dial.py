@@ -58,7 +58,8 @@ def test_the_record_says_who_was_dialled_and_what_was_not(bed, peers):
     assert dial['verdict'] == 'allow' and dial['rule'] == 'rule-1'
     assert dial['server.address'] == 'ok.test' and dial['server.port'] == 443
     assert dial['network.peer.address'] == ORIGIN
-    assert dial['duenna.detail'] == '1 of its addresses must not be dialled'
+    assert dial['duenna.detail'] == ('1 of its addresses must not be dialled, '
+                                     'first 10.0.0.1')
     request, = got.find(event='request.end')
     assert request['duenna.socket'] == dial['duenna.socket']
     assert request['duenna.flow'] == dial['duenna.flow']
@@ -66,13 +67,14 @@ def test_the_record_says_who_was_dialled_and_what_was_not(bed, peers):
     assert opened(here) == [ORIGIN + ':443']
 
 
-def test_a_refused_dial_has_a_record_without_an_address(bed, peers):
+def test_a_refused_address_is_named_in_the_log_alone(bed, peers):
     peers.resolve({'ok.test': [{'a': ['10.9.8.7']}]})
     here = bed(OK)
     got = here.run('curl -sS -w "%{http_code}" https://ok.test/x')
     dial, = got.find(event='dial')
     assert dial['verdict'] == 'deny' and dial['reason'] == 'up.private'
     assert 'network.peer.address' not in dial
+    assert dial['duenna.detail'].endswith('first 10.9.8.7'), dial
     assert got.out.endswith('502') and '10.9.8.7' not in got.out + got.err
     assert got.find(event='alarm') == []
 

@@ -150,6 +150,8 @@ connect_answers_each_case(void **state)
 		assert_int_equal(r.c.reason, cases[i].reason);
 		assert_string_equal(r.c.detail, cases[i].detail);
 		assert_int_equal(r.c.n_refused, cases[i].n_refused);
+		assert_true(ip_eq(&r.c.refused, &(struct ip){ 0 }) ==
+		    (cases[i].n_refused == 0));
 		assert_int_equal(r.c.fd >= 0, cases[i].peer != NULL);
 		if (r.c.fd < 0)
 			continue;
