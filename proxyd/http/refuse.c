@@ -98,21 +98,54 @@ wants_json(const struct h1_request *req)
 	return json;
 }
 
+/* What has to do with the moment, not with what was asked for. */
+static bool
+may_pass(enum reason reason)
+{
+	static const enum reason list[] = { REASON_CRED_UNAVAILABLE,
+		REASON_UP_RESOLVE, REASON_UP_CONNECT, REASON_UP_RESPONSE,
+		REASON_LIMIT_CONNS, REASON_LIMIT_RATE, REASON_LIMIT_TIME,
+		REASON_POLICY_NONE, REASON_AUDIT_FULL, REASON_SHUTDOWN,
+		REASON_INTERNAL };
+
+	for (size_t i = 0; i < COUNT_OF(list); i++)
+		if (list[i] == reason)
+			return true;
+	return false;
+}
+
+/* What policy says of it, without the reason's meaning, said before it. */
+static struct slice
+new_words(const struct refusal *r)
+{
+	struct slice said = slice_of_str(reason_meaning(r->reason));
+	struct slice all = buf_slice(&r->policy);
+
+	if (!slice_has_prefix(all, said))
+		return all;
+	all = slice_from(all, said.n);
+	return slice_has_prefix(all, SLICE("; ")) ? slice_from(all, 2) : all;
+}
+
 static void
 put_text(const struct refusal *r, const char *flow, struct buf *out)
 {
+	struct slice policy = new_words(r);
+
 	buf_put_str(out, "duenna refused ");
 	buf_put(out,
 	    r->what.n == 0 ? SLICE("this connection") : buf_slice(&r->what));
 	buf_putf(out, ": %s: %s\n", reason_name(r->reason),
 	    reason_meaning(r->reason));
-	if (r->policy.n != 0) {
-		buf_put(out, buf_slice(&r->policy));
+	if (policy.n != 0) {
+		buf_put(out, policy);
 		buf_put_byte(out, '\n');
 	}
-	buf_putf(out,
-	    "trying again will not help; the sandbox's owner may change the "
-	    "policy and finds this in the audit log as flow %s\n",
+	buf_putf(out, "%s this in the audit log as flow %s\n",
+	    may_pass(r->reason) ?
+		"trying again later may help; the sandbox's owner finds" :
+		"trying again will not help; the sandbox's owner may change "
+		"the policy and finds",
 	    flow);
 }
 

@@ -70,6 +70,21 @@ def test_a_refusal_names_the_nearest_rule_and_what_it_allows(bed):
     assert 'GET' in got.out
 
 
+def test_a_refusal_says_each_thing_once_and_whether_to_try_again(bed, peers):
+    peers.resolve({'nowhere.test': [{'fail': 'nxdomain'}]})
+    here = bed(READ + '''
+- allow: https://nowhere.test/**
+''')
+    got = here.run("curl -sS -H 'Authorization: Bearer mine' "
+                   'https://ok.test/public/x')
+    assert got.out.count('credential in a known slot') == 1, got
+    assert 'foreign_credentials' in got.out, got
+    assert 'trying again will not help' in got.out, got
+    got = here.run('curl -sS https://nowhere.test/')
+    assert 'up.resolve' in got.out, got
+    assert 'trying again later may help' in got.out, got
+
+
 def test_a_refusal_in_json_is_json(bed):
     here = bed(READ)
     got = here.run("curl -sS -H 'Accept: application/json' https://ok.test/no")
