@@ -5,35 +5,6 @@
 #include "load/roots.h"
 #include "policy/inside.h"
 
-static bool
-is_used(const struct load_policy_text *policy, uint32_t credential)
-{
-	for (uint32_t i = 0; i < policy->n_rules; i++)
-		for (uint32_t k = 0; k < policy->rules[i].n_credentials; k++)
-			if (policy->rules[i].credentials[k] == credential)
-				return true;
-	return false;
-}
-
-static void
-advise_unused(const struct load_policy_in *in,
-    const struct load_policy_text *policies, uint32_t n,
-    struct load_report *report)
-{
-	const struct owner *o = in->owner;
-
-	for (uint32_t c = 0; o != NULL && c < owner_n_credentials(o); c++) {
-		bool used = false;
-		for (uint32_t i = 0; i < n && !used; i++)
-			used = is_used(&policies[i], c);
-		if (used)
-			continue;
-		struct load_at at = { in->file.name, 0, 0 };
-		load_advise(report, at, "credential `%.*s` is used by no rule",
-		    SLICE_ARG(owner_credential(o, c).public.name));
-	}
-}
-
 /* The policy that was asked for; NULL, with an error. */
 static const struct load_policy_text *
 choose(const struct load_policy_in *in, const struct load_policy_text *list,
@@ -84,8 +55,6 @@ compile_all(struct loading *l, struct buf *image)
 			good = compile_program(&hosts, policy, l->in, image,
 			    l->report);
 	}
-	if (good)
-		advise_unused(l->in, l->policies, l->n, l->report);
 	return good;
 }
 
