@@ -291,7 +291,8 @@ report(struct monitor *m)
 {
 	const char *log = buf_text(&m->log_path);
 
-	if (m->cfg->quiet || (m->n_denied == 0 && m->n_alarms == 0))
+	/* Why a command could not be started has been said. */
+	if (m->cfg->quiet || !m->ran || (m->n_denied == 0 && m->n_alarms == 0))
 		return;
 	fprintf(stderr, "\nduenna: ");
 	fflush(stderr);

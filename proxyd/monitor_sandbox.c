@@ -359,6 +359,7 @@ on_news(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 		case PID1_NONE:
 			return;
 		case PID1_STARTED:
+			s->monitor->ran = true;
 			break;
 		case PID1_STOPPED:
 			job_stopped(&s->job, news.number);
@@ -443,7 +444,8 @@ sandbox_go(struct monitor *m)
 	if (make_trust(m, s) != 0)
 		return;
 	if (make_view(m, s, &fail) != 0) {
-		monitor_fail(m, "%s", fail.text);
+		if (fail.text[0] != '\0') /* else it has been said */
+			monitor_fail(m, "%s", fail.text);
 		return;
 	}
 	s->child.environment = s->env.list;

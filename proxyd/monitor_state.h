@@ -81,6 +81,7 @@ struct monitor {
 	struct buf trust;		/* CA certificate, DER */
 	bool attached;			/* the attach record is written */
 	struct timespec resolvers_seen; /* resolv.conf, when it was sent */
+	bool ran;			/* the command was started */
 	uint64_t n_denied, n_alarms;	/* as the scribe told at the end */
 	struct buf last_hash;
 	struct sandbox *sandbox; /* owned */

@@ -7,7 +7,7 @@
 
 #define LINE_MAX_BYTES 1024 /* a longer line is cut: it is for a human */
 
-static const char *who_we_are = "duenna";
+static const char *who_we_are = ""; /* the monitor, or no role at all */
 static enum log_level wanted = LOG_LEVEL_WARN;
 
 void
@@ -34,8 +34,8 @@ log_write(enum log_level level, const char *fmt, ...)
 
 	if (level > wanted)
 		return;
-	int n = snprintf(line, sizeof(line), "duenna: %s: %s: ", who_we_are,
-	    names[level]);
+	int n = snprintf(line, sizeof(line), "duenna: %s%s%s: ", who_we_are,
+	    who_we_are[0] == '\0' ? "" : ": ", names[level]);
 	va_start(ap, fmt);
 	int m = vsnprintf(line + n, sizeof(line) - (size_t)n, fmt, ap);
 	va_end(ap);

@@ -15,7 +15,19 @@ static const char usage[] =
     "                  [--keep-fd N] [--quiet] -- COMMAND [ARG...]\n"
     "\n"
     "Run COMMAND in a sandbox that reaches only what the policy allows.\n"
-    "Without --policy, ./duenna.yaml is taken.\n";
+    "\n"
+    "--policy   the policy; ./duenna.yaml without it\n"
+    "--config   your configuration; ~/.config/duenna/*.yaml without it\n"
+    "--name     of the sandbox: stands in the log, and its home is kept\n"
+    "--user     the user that COMMAND runs as; only for root\n"
+    "--audit    go on with this log; else a new one for each run\n"
+    "--env      a variable of yours that COMMAND gets, and its placeholders\n"
+    "--write    a folder that COMMAND may write to, beside the working one\n"
+    "--keep-fd  a descriptor that COMMAND inherits\n"
+    "--quiet    no warnings, and nothing at the end about what was blocked\n"
+    "\n"
+    "Exit status: COMMAND's; 128+N if signal N ended it; 125 duenna could not\n"
+    "run it, 126 it is no program, 127 it is not there.  See docs/run.md.\n";
 
 enum option_id {
 	OPT_POLICY = 256,
@@ -107,6 +119,19 @@ add_fd(struct monitor_config *cfg, const char *text)
 	return true;
 }
 
+static bool
+add_env(struct monitor_config *cfg, const char *name)
+{
+	if (strchr(name, '=') != NULL) {
+		fprintf(stderr,
+		    "duenna: run: --env takes the name of a variable, and the "
+		    "command gets your value of it: not '%s'\n",
+		    name);
+		return false;
+	}
+	return add(cfg->env, &cfg->n_env, name);
+}
+
 /* False: what was wrong has been said. */
 static bool
 take_option(struct monitor_config *cfg, int option)
@@ -134,7 +159,7 @@ take_option(struct monitor_config *cfg, int option)
 		cfg->audit = optarg;
 		return true;
 	case OPT_ENV:
-		return add(cfg->env, &cfg->n_env, optarg);
+		return add_env(cfg, optarg);
 	case OPT_WRITE:
 		return add(cfg->write, &cfg->n_write, optarg);
 	case OPT_KEEP_FD:

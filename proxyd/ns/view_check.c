@@ -69,8 +69,10 @@ view_resolve(const char *path, const char *work, char **out, struct fail *fail)
 static int
 check_work(const struct view *view, struct fail *fail)
 {
+	const mode_t common = S_ISVTX | S_IWOTH;
 	char home[PATH_MAX];
 	const char *what = NULL;
+	struct stat st;
 
 	real(home, view->home);
 	if (strcmp(view->work, "/") == 0)
@@ -81,12 +83,14 @@ check_work(const struct view *view, struct fail *fail)
 	else if (path_is_below(view->home, view->work) ||
 	    path_is_below(home, view->work))
 		what = "a folder that holds your home directory";
+	else if (stat(view->work, &st) == 0 && (st.st_mode & common) == common)
+		what = "a folder that everybody shares"; /* such as /tmp */
 	if (what == NULL)
 		return 0;
 	return fail_set(fail, ERR_DENIED,
 	    "the working directory %s is %s, and the command may write to its "
-	    "working directory. Go into a project folder first, or add one "
-	    "with --write DIR.",
+	    "working directory. Go into a project folder first; --write DIR "
+	    "adds more.",
 	    view->work, what);
 }
 

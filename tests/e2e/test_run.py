@@ -230,6 +230,34 @@ def test_a_log_of_ones_own_is_continued_and_one_in_use_refused(here):
     assert here.duenna('audit', 'verify', log)[0] == 0
 
 
+def test_what_could_not_be_started_is_said_once(here):
+    for more, words in ((['--write', '/nonexistent'], 'cannot show'),
+                        (['--write', here.home], 'home directory')):
+        got = here.run('true', more)
+        assert got.exit == 125 and got.err.count(words) == 1, got
+        assert got.err.count('\n') == 1 and 'ALARM' not in got.err, got
+
+
+def test_a_working_directory_that_is_not_the_projects_is_refused(here):
+    policy = ['--policy', here.project + '/duenna.yaml']
+    os.mkdir(here.project + '/shared')
+    os.chmod(here.project + '/shared', 0o1777)
+    for where, words in (('/', 'root of the file system'),
+                         (here.home, 'your home directory'),
+                         (here.project + '/shared', 'everybody shares')):
+        got = here.run('touch done', policy, cwd=where)
+        assert got.exit == 125 and words in got.err, got
+        assert not os.path.exists(where + '/done')
+
+
+def test_env_wants_a_name(here):
+    got = here.run('true', ['--env', 'NAME=value'])
+    assert got.exit == 125 and "not 'NAME=value'" in got.err, got
+    got = here.run('true', ['--env', 'NOT_SET'])
+    assert got.exit == 0, got
+    assert got.err.startswith('duenna: warning: --env NOT_SET'), got
+
+
 @pytest.mark.parametrize('make', [
     lambda p: os.symlink('/etc/passwd', p), os.mkfifo, os.mkdir])
 def test_a_log_that_is_no_plain_file_is_refused(here, make):
