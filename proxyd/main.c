@@ -19,7 +19,8 @@ static const struct {
 	{ "run", run_main, "run a command in a sandbox" },
 	{ "check", check_main, "errors and warnings of a policy" },
 	{ "explain", explain_main, "which rule decides on a URL, and why" },
-	{ "audit", audit_main, "show, verify and replay an audit log" },
+	{ "audit", audit_main,
+	    "what was decided: show, report, verify, replay" },
 	{ "ca", ca_main, "certificates for the sandbox" },
 	{ "doctor", doctor_main, "what this machine can do, what is missing" },
 };
@@ -103,9 +104,15 @@ main(int argc, char **argv)
 		puts("duenna " DUENNA_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < COUNT_OF(commands); i++)
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].main(argc - 1, argv + 1);
+	for (size_t i = 0; i < COUNT_OF(commands); i++) {
+		char who[32];
+		if (strcmp(argv[1], commands[i].name) != 0)
+			continue;
+		/* What getopt(3) puts before its own messages. */
+		snprintf(who, sizeof(who), "%s%s", prefix, argv[1]);
+		argv[1] = who;
+		return commands[i].main(argc - 1, argv + 1);
+	}
 	fprintf(stderr, "duenna: no command '%s'\n\n", argv[1]);
 	print_usage(stderr);
 	return CMD_USAGE;

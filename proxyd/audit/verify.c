@@ -83,6 +83,9 @@ check_place(struct verify *v, const struct line *l)
 			problem(v, l->seq,
 			    "the hash does not fit: this record, or the one "
 			    "before it, is not what was written");
+	} else if (l->seq == last + 2) {
+		problem(v, l->seq, "record %" PRIu64 " is missing before it",
+		    last + 1);
 	} else if (l->seq > last + 1) {
 		problem(v, l->seq,
 		    "records %" PRIu64 " to %" PRIu64 " are missing before it",

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/reason.h"
@@ -107,20 +108,34 @@ is_log(const char *name)
 	return n > 6 && name[0] != '.' && strcmp(name + n - 6, ".jsonl") == 0;
 }
 
-/* The newest log of `run`: their names begin with the time. */
+static bool
+is_later(const struct timespec *a, const struct timespec *b)
+{
+	if (a->tv_sec != b->tv_sec)
+		return a->tv_sec > b->tv_sec;
+	return a->tv_nsec > b->tv_nsec;
+}
+
+/* The log that was written last: the seconds of their names are too coarse. */
 static bool
 find_newest(struct buf *path)
 {
+	struct timespec last = { 0 };
 	char newest[256] = "";
 	const struct dirent *d;
+	struct stat st;
 	DIR *dir;
 
 	if (!audit_state_path(path, "log"))
 		return false;
 	dir = opendir(buf_text(path));
 	while (dir != NULL && (d = readdir(dir)) != NULL)
-		if (is_log(d->d_name) && strcmp(d->d_name, newest) > 0)
+		if (is_log(d->d_name) &&
+		    fstatat(dirfd(dir), d->d_name, &st, 0) == 0 &&
+		    (newest[0] == '\0' || is_later(&st.st_mtim, &last))) {
 			snprintf(newest, sizeof(newest), "%s", d->d_name);
+			last = st.st_mtim;
+		}
 	if (dir != NULL)
 		closedir(dir);
 	if (newest[0] == '\0') {

@@ -114,9 +114,8 @@ by_count(const void *a, const void *b)
 static void
 print_text(const struct report *r)
 {
-	if (r->n_denied != 0 || r->n_alarms != 0)
-		printf("blocked: %" PRIu64 ", alarms: %" PRIu64 "\n",
-		    r->n_denied, r->n_alarms);
+	printf("blocked: %" PRIu64 ", alarms: %" PRIu64 "\n", r->n_denied,
+	    r->n_alarms);
 	for (size_t i = 0; i < r->n && i < ROWS_MAX; i++)
 		printf("%6" PRIu64 "x %-*s %s%s\n", r->groups[i].n,
 		    REASON_WIDTH, r->groups[i].reason,

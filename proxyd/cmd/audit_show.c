@@ -344,8 +344,8 @@ audit_show(const struct audit_options *o)
 	good = good && walk_from(&t, fd, 0, print_line);
 	if (t.n_bad != 0)
 		fprintf(stderr,
-		    "duenna: audit: %" PRIu64 " lines are no records; `duenna "
-		    "audit verify` says which\n",
+		    "duenna: audit: lines that are no records: %" PRIu64 "; "
+		    "`duenna audit verify` says which\n",
 		    t.n_bad);
 	good = good && t.n_bad == 0;
 	table_release(&t);

@@ -131,8 +131,9 @@ read_all(const struct audit_options *o, int fd, struct verify *v)
 static void
 put_end(struct told *t, const struct verify_sum *sum, const char *open)
 {
-	buf_putf(&t->out, "%" PRIu64 " records, %" PRIu64 " problems\n",
-	    sum->n_records, sum->n_problems);
+	buf_putf(&t->out, "%" PRIu64 " record%s, %" PRIu64 " problem%s\n",
+	    sum->n_records, sum->n_records == 1 ? "" : "s", sum->n_problems,
+	    sum->n_problems == 1 ? "" : "s");
 	if (sum->covered == 0)
 		buf_put_str(&t->out, "no record is under a checkpoint\n");
 	else if (sum->covered + 1 < sum->n_records)

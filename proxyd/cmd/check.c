@@ -8,10 +8,12 @@
 #define OUTPUT_MAX 4194304 /* bytes; a report has 250 messages at most */
 
 static const char usage[] =
-    "usage: duenna check [--config FILE] [--name NAME] [--json] FILE[:NAME]...\n"
+    "usage: duenna check [--config FILE] [--name NAME] [--json] "
+    "[FILE[:NAME]...]\n"
     "\n"
     "Read policies as `duenna run` would and say what is wrong with them, as\n"
-    "file:line:column: message.  With --config alone, check that configuration.\n"
+    "file:line:column: message; nothing if nothing is.  Without FILE,\n"
+    "./duenna.yaml is taken; with --config alone, that configuration.\n"
     "Exit status: 0 no error, 1 an error, 2 usage.\n";
 
 struct check {
@@ -107,6 +109,8 @@ check(const struct check *c, int n, char **files)
 int
 check_main(int argc, char **argv)
 {
+	static char usual[] = "duenna.yaml";
+	char *files[] = { usual };
 	struct check c = { .config = NULL };
 	int option;
 
@@ -116,9 +120,7 @@ check_main(int argc, char **argv)
 		if (end != 0)
 			return end - 1;
 	}
-	if (optind == argc && c.config == NULL) {
-		fputs(usage, stderr);
-		return CMD_USAGE;
-	}
-	return check(&c, argc - optind, argv + optind);
+	if (optind < argc || c.config != NULL)
+		return check(&c, argc - optind, argv + optind);
+	return check(&c, 1, files);
 }

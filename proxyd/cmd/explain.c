@@ -98,14 +98,21 @@ read_url(struct explain *e, struct facts *f)
 	struct parse_fail fail = { .detail = "not an absolute URL" };
 	struct slice https = SLICE("https"), http = SLICE("http");
 
+	if (strstr(e->url, "://") == NULL) {
+		fprintf(stderr,
+		    "duenna: explain: '%s' has no scheme: write "
+		    "'https://%s'\n",
+		    e->url, e->url);
+		return false;
+	}
 	if (url.n > LIMIT_TARGET_SIZE ||
 	    target_parse(url, &e->target, &fail) != PARSE_DONE ||
 	    e->target.form != TARGET_ABSOLUTE ||
 	    (!ascii_eq_fold(e->target.scheme, https) &&
 		!ascii_eq_fold(e->target.scheme, http))) {
 		fprintf(stderr,
-		    "duenna: explain: '%s' is no http:// or https:// URL: "
-		    "%s\n",
+		    "duenna: explain: '%s' is no URL that begins with "
+		    "https:// or http://: %s\n",
 		    e->url, fail.detail);
 		return false;
 	}
@@ -172,8 +179,8 @@ print_text(const struct program *p, const struct facts *f,
 {
 	uint32_t end = v->rule == VERDICT_NONE ? program_n_rules(p) : v->rule;
 
-	printf("%s: %s\n  %s\n", v->allow ? "allowed" : "denied",
-	    reason_name(v->reason), line);
+	printf("%s%s\n  %s\n", v->allow ? "allowed" : "denied: ",
+	    v->allow ? "" : reason_name(v->reason), line);
 	for (uint32_t i = 0; i < v->n_credentials; i++) {
 		struct program_credential c =
 		    program_credential(p, v->credentials[i]);

@@ -254,6 +254,22 @@ show_is_a_table_of_what_was_decided(void **state UNUSED)
 	assert_int_equal(out[0], '{');
 }
 
+/* Two runs of one second: the name does not tell which was the later one. */
+static void
+the_newest_log_is_the_one_written_last(void **state UNUSED)
+{
+	struct timespec before[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	char path[512];
+
+	snprintf(path, sizeof(path),
+	    "%s/duenna/log/2026-11-30T090807Z-zzz.jsonl", home);
+	write_file(path, SLICE(""));
+	assert_int_equal(utimensat(AT_FDCWD, path, before, 0), 0);
+	assert_int_equal(audit("show", NULL), 0);
+	assert_true(says("https://api.test/hello/you"));
+	assert_int_equal(unlink(path), 0);
+}
+
 static void
 tail_has_the_last_lines(void **state UNUSED)
 {
@@ -374,6 +390,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(show_is_a_table_of_what_was_decided),
+		cmocka_unit_test(the_newest_log_is_the_one_written_last),
 		cmocka_unit_test(tail_has_the_last_lines),
 		cmocka_unit_test(verify_holds_for_a_whole_log_and_its_key),
 		cmocka_unit_test(
