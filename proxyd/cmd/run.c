@@ -21,7 +21,7 @@ static const char usage[] =
     "--name     of the sandbox: stands in the log, and its home is kept\n"
     "--user     the user that COMMAND runs as; only for root\n"
     "--audit    go on with this log; else a new one for each run\n"
-    "--env      a variable of yours that COMMAND gets, and its placeholders\n"
+    "--env      a variable of yours that COMMAND gets; repeatable, as --write is\n"
     "--write    a folder that COMMAND may write to, beside the working one\n"
     "--keep-fd  a descriptor that COMMAND inherits\n"
     "--quiet    no warnings, and nothing at the end about what was blocked\n"
