@@ -6,7 +6,7 @@
 #include "base/wr.h"
 #include "cred/search.h"
 
-#define FORMS 20 /* of one secret, at most */
+#define FORMS 24 /* of one secret, at most */
 /* The longest form: \u00XX for each byte. */
 #define GROWTH 6
 
@@ -113,7 +113,8 @@ add_hex(struct form *f, struct slice secret, const char *hex)
 
 /*
  * As JSON writers escape: the quote and the backslash always; the slash some;
- * what HTML reads (Go's encoding/json, PHP's flags) as \u00XX some.
+ * what HTML reads (Go's encoding/json, PHP's flags) as \u00XX some; Gson
+ * the equals sign too, .NET plus, quote and backquote.
  */
 static bool
 add_json(struct form *f, struct slice secret, const char *with_backslash,
@@ -152,7 +153,9 @@ add_forms(struct form *f, struct slice secret)
 		    add_percent(f, secret, PERCENT_NONE, digits[i]) &&
 		    add_percent(f, secret, PERCENT_UNRESERVED, digits[i]) &&
 		    add_percent(f, secret, PERCENT_COMPONENT, digits[i]) &&
-		    add_json(f, secret, "\"\\", "<>&'", digits[i]);
+		    add_json(f, secret, "\"\\", "<>&'", digits[i]) &&
+		    add_json(f, secret, "\"\\", "<>&'=", digits[i]) &&
+		    add_json(f, secret, "\\", "\"<>&'+`", digits[i]);
 	return good;
 }
 
