@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "ns/gitconfig.h"
 #include "ns/gitkeys.h"
 #include "ns/mount.h"
 #include "ns/outside.h"
@@ -26,6 +27,7 @@ static const struct {
 
 /* Where a link led before, which may have become another one. */
 #define LINK_SIZE 4096
+#define INCLUDES_MAX 10 /* configurations in each other, as git has it */
 
 struct kept {
 	char *path;	   /* owned */
@@ -39,7 +41,8 @@ struct kept_link {
 };
 
 struct outside {
-	int work; /* owned; the folder */
+	int work;	  /* owned; the folder */
+	const char *path; /* borrowed; its own */
 	struct repos repos;
 	struct kept *kept; /* owned */
 	size_t n_kept;
@@ -80,20 +83,82 @@ joined(const char *folder, const char *name)
 	return path;
 }
 
+static bool
+is_kept(const struct outside *o, const char *path)
+{
+	for (size_t i = 0; i < o->n_kept; i++)
+		if (strcmp(o->kept[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+static void keep_includes(struct outside *o, const char *path,
+    struct slice config, int depth);
+
+/* `path` is taken over. */
+static void
+keep_file(struct outside *o, char *path, bool whole, int depth)
+{
+	o->kept = reallocarray(o->kept, o->n_kept + 1, sizeof(*o->kept));
+	if (o->kept == NULL)
+		abort();
+	struct kept *k = &o->kept[o->n_kept++];
+	*k = (struct kept){ .path = path, .whole = whole };
+	buf_init(&k->before, OUTSIDE_FILE_MAX);
+	k->existed = readfile(o->work, k->path, &k->before) == 0;
+	if (k->existed && !whole)
+		keep_includes(o, path, buf_slice(&k->before), depth + 1);
+}
+
+/*
+ * Other files that a configuration includes: relative to itself, or absolute.
+ * Those of the working directory are the command's to write, and as good as
+ * the configuration.  NULL: not there.
+ */
+static char *
+included(const struct outside *o, const char *path, const char *value)
+{
+	const char *end = strrchr(path, '/');
+	size_t n = strlen(o->path);
+
+	if (value[0] == '/' && strncmp(value, o->path, n) == 0 &&
+	    value[n] == '/')
+		return mem_strdup(value + n + 1);
+	if (value[0] == '/' || value[0] == '~')
+		return NULL;
+	char *folder = mem_strdup(path);
+	folder[end == NULL ? 0 : end - path] = '\0';
+	char *name = joined(folder, value);
+	free(folder);
+	return name;
+}
+
+static void
+keep_includes(struct outside *o, const char *path, struct slice config,
+    int depth)
+{
+	struct gitconfig g;
+	struct gitconfig_entry e;
+
+	gitconfig_init(&g, config);
+	while (depth <= INCLUDES_MAX && gitconfig_next(&g, &e)) {
+		const char *name = strrchr(e.key, '.');
+		if (strncmp(e.key, "include", 7) != 0 || name == NULL ||
+		    strcmp(name, ".path") != 0)
+			continue;
+		char *other = included(o, path, e.value);
+		if (other != NULL && !is_kept(o, other))
+			keep_file(o, other, false, depth);
+		else
+			free(other);
+	}
+}
+
 static void
 keep_files(struct outside *o, const char *folder)
 {
-	for (size_t i = 0; i < COUNT_OF(files); i++) {
-		o->kept =
-		    reallocarray(o->kept, o->n_kept + 1, sizeof(*o->kept));
-		if (o->kept == NULL)
-			abort();
-		struct kept *k = &o->kept[o->n_kept++];
-		*k = (struct kept){ .path = joined(folder, files[i].name),
-			.whole = files[i].whole };
-		buf_init(&k->before, OUTSIDE_FILE_MAX);
-		k->existed = readfile(o->work, k->path, &k->before) == 0;
-	}
+	for (size_t i = 0; i < COUNT_OF(files); i++)
+		keep_file(o, joined(folder, files[i].name), files[i].whole, 0);
 }
 
 static DIR *
@@ -204,6 +269,7 @@ outside_new(const char *work, struct repos *repos)
 {
 	struct outside *o = mem_alloc(sizeof(*o));
 
+	o->path = work;
 	o->work = open(work, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	o->repos = *repos;
 	*repos = (struct repos){ 0 };
@@ -295,15 +361,6 @@ was_there(const struct outside *o, const char *path)
 {
 	for (size_t i = 0; i < o->repos.n; i++)
 		if (strcmp(o->repos.repo[i].path, path) == 0)
-			return true;
-	return false;
-}
-
-static bool
-is_kept(const struct outside *o, const char *path)
-{
-	for (size_t i = 0; i < o->n_kept; i++)
-		if (strcmp(o->kept[i].path, path) == 0)
 			return true;
 	return false;
 }

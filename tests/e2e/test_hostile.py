@@ -114,6 +114,29 @@ def test_keys_that_lead_credentials_elsewhere_are_put_back(here, key):
         'core.bare=false', '')
 
 
+def test_what_a_configuration_leads_to_is_looked_at_too(here):
+    git(here, 'init', '-q')
+    git(here, 'config', 'core.hooksPath', '.githooks')
+    git(here, 'config', 'include.path', '../shared.cfg')
+    git(here, 'config', '--add', 'include.path', here.project + '/more.cfg')
+    here.write('project/.githooks/pre-commit', '#!/bin/sh\n', 0o755)
+    here.write('project/shared.cfg', '[alias]\n\tco = checkout\n'
+               '[include]\n\tpath = third.cfg\n')
+    here.write('project/more.cfg', '')
+    here.write('project/third.cfg', '')
+    give(here.home)
+    got = here.run("""
+        echo evil >> .githooks/pre-commit; echo new > .githooks/pre-push
+        for f in shared more third; do
+            git config -f $f.cfg core.pager /tmp/evil
+        done; git config -f shared.cfg user.name kept""")
+    assert '.githooks/pre-commit: changed' in got.err, got
+    assert '.githooks/pre-push: new' in got.err, got
+    assert got.err.count('keys that run programs were changed') == 3, got
+    assert '/tmp/evil' not in git(here, 'config', '--list', '--includes')
+    assert git(here, 'config', '--includes', 'user.name') == 'kept\n'
+
+
 def test_many_files_do_not_hide_a_repository(here):
     got = here.run(['python3', '-c', """
 import os
