@@ -67,8 +67,8 @@ take_image(struct monitor *m, struct msg *msg)
 		fd = msg_take_fd(msg, 0);
 	if (fd < 0)
 		monitor_fail(m,
-		    "the policy cannot be loaded; "
-		    "`duenna check FILE` shows the same errors");
+		    "the policy or the configuration cannot be loaded; "
+		    "nothing was run");
 	return fd;
 }
 

@@ -183,6 +183,8 @@ take_filter(struct audit_options *o, int option)
 static int
 take_option(struct audit_options *o, int option)
 {
+	char *end;
+
 	switch (option) {
 	case OPT_LAST:
 		return 0;
@@ -208,8 +210,11 @@ take_option(struct audit_options *o, int option)
 		o->follow = true;
 		return 0;
 	case 'n':
-		o->lines = strtoul(optarg, NULL, 10);
-		return 0;
+		o->lines = strtoul(optarg, &end, 10);
+		if (optarg[0] >= '0' && optarg[0] <= '9' && *end == '\0')
+			return 0;
+		fputs("duenna: audit: -n wants a number\n", stderr);
+		return CMD_USAGE + 1;
 	default:
 		return take_filter(o, option);
 	}

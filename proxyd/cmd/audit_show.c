@@ -29,6 +29,9 @@ struct table {
 	size_t sandbox, rule; /* widths of the columns */
 	struct buf out, store;
 	uint64_t n_bad; /* lines that are no records */
+	off_t at, next; /* where the line at hand begins and ends */
+	off_t *starts;	/* of `tail`: where the last wanted lines begin */
+	size_t n_starts, seen;
 	/* Flows in which a denied request was shown: their end says it again. */
 	char told[TOLD_MAX][TOLD_SIZE];
 	size_t n_told;
@@ -277,6 +280,8 @@ walk(struct table *t, struct reader *r, on_line *each)
 	    (got = reader_take(r, &in)) == READER_LINE || got == READER_LONG) {
 		const char *detail;
 		struct line l;
+		t->at = (off_t)r->offset;
+		t->next = (off_t)r->next;
 		if (got == READER_LONG ||
 		    !line_read(in, &t->store, &l, &detail))
 			t->n_bad++;
@@ -353,27 +358,25 @@ audit_show(const struct audit_options *o)
 	return good ? 0 : CMD_NO;
 }
 
-/* Where the last `n` lines begin. */
-static off_t
-find_tail(int fd, unsigned long n)
+static void
+note_start(struct table *t, const struct line *l UNUSED, struct slice in UNUSED)
 {
-	off_t *starts = mem_array(n + 1, sizeof(*starts));
-	enum reader_got got;
-	struct reader r;
-	struct slice in;
-	size_t seen = 0;
-	off_t from = 0;
+	t->starts[t->seen++ % t->n_starts] = t->at;
+}
 
-	reader_init(&r, fd);
-	while (
-	    (got = reader_take(&r, &in)) == READER_LINE || got == READER_LONG)
-		starts[seen++ % (n + 1)] = (off_t)r.offset;
-	if (n == 0)
-		from = (off_t)r.next;
-	else if (seen > n)
-		from = starts[(seen - n) % (n + 1)];
-	reader_release(&r);
-	free(starts);
+/* Where the last `n` lines that are wanted begin. */
+static off_t
+find_tail(struct table *t, int fd, unsigned long n)
+{
+	off_t from;
+
+	t->n_starts = n + 1;
+	t->starts = mem_array(t->n_starts, sizeof(*t->starts));
+	(void)walk_from(t, fd, 0, note_start);
+	from = n == 0	 ? t->next :
+	    t->seen <= n ? 0 :
+			   t->starts[(t->seen - n) % t->n_starts];
+	free(t->starts);
 	return from;
 }
 
@@ -410,8 +413,8 @@ audit_tail(const struct audit_options *o)
 	if (fd < 0)
 		return CMD_NO;
 	table_init(&t, o);
-	good = walk_from(&t, fd, 0, measure) && lseek(fd, 0, SEEK_SET) == 0 &&
-	    follow(&t, fd, find_tail(fd, n));
+	good = walk_from(&t, fd, 0, measure) &&
+	    follow(&t, fd, find_tail(&t, fd, n));
 	table_release(&t);
 	close(fd);
 	return good ? 0 : CMD_NO;

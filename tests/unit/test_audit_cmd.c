@@ -277,6 +277,11 @@ tail_has_the_last_lines(void **state UNUSED)
 	assert_int_equal(count_lines(), 2);
 	assert_true(says("stop"));
 	assert_true(says("checkpoint"));
+	/* What is not shown does not count. */
+	assert_int_equal(audit("tail", "-n", "2", NULL), 0);
+	assert_int_equal(count_lines(), 2);
+	assert_false(says("checkpoint"));
+	assert_int_equal(audit("tail", "-n", "x", NULL), 2);
 	assert_int_equal(audit("tail", "-n", "0", NULL), 0);
 	assert_int_equal(count_lines(), 0);
 	assert_int_equal(audit("tail", "-n", "99", "--json", NULL), 0);
