@@ -3,6 +3,7 @@
  * ATTACH: the credentials of the rule, released by the keeper one by one for
  * the very socket that they go over.  All of them, or no request.
  */
+#include "flow/record.h"
 #include "flow/request.h"
 #include "flow/watchers.h"
 
@@ -132,5 +133,25 @@ request_attach(struct exchange *x, void *arg)
 		return;
 	}
 	attach_wipe(&r->attach);
+	if (r->verdict.n_credentials != 0 && x->want_fresh) {
+		/* Another try is another release: it is announced as well. */
+		r->is_recorded = false;
+		r->is_again = true;
+		record_request_begin(r);
+		return;
+	}
 	ask_next(r);
+}
+
+void
+request_attach_more(struct request *r)
+{
+	if (r->x.phase != EXCHANGE_ATTACH || !r->is_again)
+		return;
+	if (r->record_failed)
+		exchange_refuse(&r->x, REASON_AUDIT_FULL,
+		    "the record could not be written");
+	else if (r->is_recorded)
+		ask_next(r);
+	r->is_again = !r->record_failed && !r->is_recorded;
 }

@@ -3,6 +3,10 @@
 #include "audit/event.h"
 #include "audit/facts_event.h"
 #include "base/clock.h"
+#include "base/wr.h"
+
+/* Bytes of a name and a blank: 40 in the language (load/read.h). */
+#define CREDENTIAL_NAME_MAX 64
 
 void
 record_judge(const struct generation *g, const struct facts *f,
@@ -88,21 +92,42 @@ record_flow_end(struct flow *f)
 	(void)send_event(f, &e, NULL);
 }
 
+/* Room for the texts that a record of a request borrows. */
+struct request_text {
+	struct facts_text facts;
+	char credentials[VERDICT_CREDENTIALS_MAX * CREDENTIAL_NAME_MAX];
+};
+
+/* The names of all that are attached: each has a release of the keeper's. */
 static void
-put_request(struct event *e, const struct request *r, struct facts_text *text)
+put_credentials(struct event *e, const struct request *r,
+    struct request_text *text)
+{
+	struct wr w = wr_of(text->credentials, sizeof(text->credentials));
+
+	for (uint32_t i = 0; i < r->verdict.n_credentials; i++) {
+		if (i != 0)
+			wr_u8(&w, ' ');
+		wr_bytes(&w,
+		    program_credential(r->generation->program,
+			r->verdict.credentials[i])
+			.name);
+	}
+	if (w.n != 0)
+		event_text(e, FIELD_CREDENTIAL, wr_slice(&w));
+}
+
+static void
+put_request(struct event *e, const struct request *r, struct request_text *text)
 {
 	facts_to_event(r->generation == NULL ? NULL : r->generation->program,
-	    &r->facts, &r->verdict, text, e);
+	    &r->facts, &r->verdict, &text->facts, e);
 	event_number(e, FIELD_EXCHANGE, r->x.number);
 	if (r->facts.host.n == 0 && r->facts.has_sni)
 		event_text(e, FIELD_HOST, r->facts.sni);
 	if (r->flow->has_ech)
 		event_bool(e, FIELD_TLS_ECH, true);
-	if (r->verdict.n_credentials != 0)
-		event_text(e, FIELD_CREDENTIAL,
-		    program_credential(r->generation->program,
-			r->verdict.credentials[0])
-			.name);
+	put_credentials(e, r, text);
 	if (r->cookie != 0)
 		event_number(e, FIELD_COOKIE_SOCKET, r->cookie);
 }
@@ -110,7 +135,7 @@ put_request(struct event *e, const struct request *r, struct facts_text *text)
 void
 record_request_begin(struct request *r)
 {
-	struct facts_text text;
+	struct request_text text;
 	struct event e;
 
 	begin(&e, EVENT_REQUEST_BEGIN, r->flow, r->generation);
@@ -126,7 +151,7 @@ void
 record_request_end(struct request *r)
 {
 	const struct exchange *x = &r->x;
-	struct facts_text text;
+	struct request_text text;
 	struct event e;
 
 	begin(&e, EVENT_REQUEST_END, r->flow, r->generation);

@@ -29,6 +29,19 @@ request_keep(struct exchange *x, struct stream *s, void *arg)
 	pool_put(r->flow->sandbox->pool, &key, s);
 }
 
+/* Every credential here is one whose origin is known to echo (`echo: mask`):
+ * which of them a hit was of is not known. */
+static bool
+may_echo(const struct request *r)
+{
+	const struct program *p = r->generation->program;
+
+	for (uint32_t i = 0; i < r->verdict.n_credentials; i++)
+		if (!program_credential(p, r->verdict.credentials[i]).echo_mask)
+			return false;
+	return true;
+}
+
 /* What a person should look at, beside the verdict. */
 static void
 note_alarms(struct request *r)
@@ -44,9 +57,7 @@ note_alarms(struct request *r)
 		return;
 	record_alarm(r, REASON_CRED_ECHO,
 	    "the origin sent a credential back; it was masked");
-	if (!program_credential(r->generation->program,
-		r->verdict.credentials[0])
-		 .echo_mask)
+	if (!may_echo(r))
 		sandbox_note_echo(sb, r->verdict.rule);
 }
 
@@ -137,6 +148,7 @@ request_run(struct request *r)
 		before = r->x.phase;
 		request_judge_more(r);
 		request_reach_more(r);
+		request_attach_more(r);
 		after = exchange_run(&r->x);
 	} while (after != before && after != EXCHANGE_DONE &&
 	    after != EXCHANGE_GONE);

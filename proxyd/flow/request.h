@@ -36,6 +36,7 @@ struct request {
 	bool judged;	    /* `verdict` is there */
 	bool begun;	    /* request.begin was sent ... */
 	bool is_recorded;   /* ... and is in the log */
+	bool is_again;	    /* another try waits for a request.begin */
 	bool record_failed; /* ... or never will be */
 	bool ended;	    /* request.end was sent */
 	bool counted;	    /* among the sandbox's n_upstreams */
@@ -70,9 +71,10 @@ void request_keep(struct exchange *x, struct stream *s, void *arg);
 
 struct pool_key request_pool_key(const struct request *r);
 
-/* Look at what is pending in JUDGE and REACH; before each exchange_run(). */
+/* Look at what is pending in each phase; before each exchange_run(). */
 void request_judge_more(struct request *r);
 void request_reach_more(struct request *r);
+void request_attach_more(struct request *r);
 void request_reach_cancel(struct request *r);
 
 #endif

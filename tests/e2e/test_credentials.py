@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from bed import Bed
+from bed import Bed, give
 from canary import forms, in_bytes
 from rawclient import get, one, try_all
 
@@ -233,6 +233,41 @@ def test_a_header_credential_has_its_own_slot(bed):
     assert '"good"' in got.out, got
     assert [v for n, v in here.origin_requests()[0]['fields']
             if n == 'X-Api-Key'] == [here.canary]
+
+
+SECOND = 'second-' + 'k' * 30
+TWO = Bed.config(credential='''  key:
+    kind: header
+    header: X-Api-Key
+    secret: {file: second}
+    only: [https://api.test/**]
+''')
+
+
+def test_two_credentials_go_together_or_not_at_all(bed):
+    here = bed('- allow: https://api.test/**\n  credential: [api, key]', TWO)
+    key = here.write('.config/duenna/second', SECOND, 0o600)
+    give(here.settings)
+    got = here.run('curl -sS https://api.test/_whoami')
+    fields = here.origin_requests()[0]['fields']
+    assert ['Authorization', 'Bearer ' + here.canary] in fields, got
+    assert ['X-Api-Key', SECOND] in fields, got
+    for event in ('request.begin', 'request.end'):
+        assert [r['duenna.credential'] for r in got.find(event=event)] == \
+            ['api key'], got
+    here.mark()
+    os.truncate(key, 0)
+    got = here.run('curl -sS https://api.test/_whoami')
+    assert got.exit == 125 and 'second' in got.err, got
+    assert not here.origin_requests(), got
+
+
+def test_a_request_that_is_tried_again_has_a_release_for_each_time(here):
+    got = here.run('curl -sS https://api.test/_stale https://api.test/_stale')
+    assert got.out == 'fresh\n' * 2, got
+    assert slots(here.origin_requests()) == [['Bearer ' + here.canary]] * 3
+    for event in ('request.begin', 'release'):
+        assert len(got.find(event=event, verdict='allow')) == 3, got
 
 
 def test_a_rule_outside_of_the_ceiling_does_not_load(bed):

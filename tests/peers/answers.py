@@ -213,6 +213,15 @@ def a_row(conn, req, args):
     conn.close_after = True
 
 
+def a_stale(conn, req, args):
+    """Answered if it is the first on its connection, else cut: as if the
+    origin had ended the connection while the request was on its way."""
+    if getattr(conn, 'is_stale', False):
+        raise Cut()
+    conn.is_stale = True
+    plain(conn, req, 'fresh\n')
+
+
 EARLY = {'_early', '_early-close', '_close'}
 ANSWERS = {'_' + name[2:].replace('_', '-'): call
            for name, call in list(globals().items()) if name.startswith('a_')}
