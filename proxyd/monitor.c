@@ -138,7 +138,21 @@ on_last_written(struct msg *msg UNUSED, void *arg)
 	stop(arg);
 }
 
-/* The sandbox's name: given, or the policy's with four random digits. */
+/* Has a run of that name left its home, or is it going on? */
+static bool
+has_home(struct monitor *m)
+{
+	char path[4096 + 64];
+
+	snprintf(path, sizeof(path), "%s/homes/%s", buf_text(&m->state_dir),
+	    m->name);
+	return access(path, F_OK) == 0;
+}
+
+/*
+ * The sandbox's name: given, or the policy's with four random digits that no
+ * other home has: a run that was killed could not remove its own.
+ */
 static void
 name_sandbox(struct monitor *m)
 {
@@ -149,11 +163,15 @@ name_sandbox(struct monitor *m)
 		snprintf(m->name, sizeof(m->name), "%s", m->cfg->name);
 		return;
 	}
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		random = (uint16_t)getpid();
-	snprintf(m->name, sizeof(m->name), "%.*s-%04x",
-	    (int)(policy.n > 35 ? 35 : policy.n), (const char *)policy.p,
-	    random);
+	for (unsigned i = 0; i <= UINT16_MAX; i++) {
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			random = (uint16_t)((unsigned)getpid() + i);
+		snprintf(m->name, sizeof(m->name), "%.*s-%04x",
+		    (int)(policy.n > 35 ? 35 : policy.n),
+		    (const char *)policy.p, random);
+		if (!has_home(m))
+			return;
+	}
 }
 
 /* All clerks have answered: everybody gets what they work with. */

@@ -205,6 +205,20 @@ def test_other_socket_families_are_refused(here, family):
     assert got.exit != 0 and 'Error' in got.err, got
 
 
+def test_a_run_without_a_name_has_a_new_home(here):
+    """A run that was killed leaves its own: nobody else gets that."""
+    homes = here.home + '/.local/state/duenna/homes'
+    assert here.run('true').exit == 0
+    for i in range(0xf000):
+        os.mkdir('%s/test-%04x' % (homes, i))
+    for _ in range(2):
+        got = here.run('ls -A ~')
+        assert got.exit == 0, got
+        name, = {e['sandbox'] for e in got.audit if 'sandbox' in e}
+        assert name.startswith('test-f'), name
+    assert len(os.listdir(homes)) == 0xf000
+
+
 def test_two_runs_in_one_project_have_a_log_each(here):
     one, two = (here.start(['sh', '-c', 'curl -sS https://api.test/%d' % i])
                 for i in (1, 2))
