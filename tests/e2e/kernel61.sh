@@ -152,7 +152,7 @@ timeout --foreground "$limit" qemu-system-x86_64 -M microvm,acpi=off,rtc=on \
 	-display none -serial stdio -no-reboot -kernel "$vmlinuz" \
 	-initrd "$work/initrd" </dev/null \
 	-append "console=ttyS0 quiet loglevel=3 panic=-1 reboot=t rdinit=/init mitigations=off" |
-	tr -d '\r' | tee "$work/out" || true
+	sed -u 's/\r$//' | tee "$work/out" || true
 status=$(sed -n 's/^KERNEL61-STATUS //p' "$work/out")
 [[ -n $status ]] || { echo 'kernel61: the guest did not come to its end' >&2; exit 1; }
 exit "$status"
