@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -13,43 +12,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/wr.h"
-#include "certs/trust.h"
-#include "cred/placeholder.h"
-#include "ns/env.h"
 #include "ns/home.h"
-#include "ns/job.h"
-#include "ns/path.h"
 #include "ns/watch.h"
-#include "proxyd/monitor_state.h"
-
-#define PLACES_MAX 64 /* variables with a placeholder, of a run */
-#define BINDS_MAX 128 /* entries of files: and --write */
-#define SIGNALS_MAX 16
-
-struct sandbox {
-	struct monitor *monitor; /* borrowed */
-	struct netns netns;
-	bool has_netns;
-	struct netns_user user;
-	struct env env;
-	struct trust trust; /* what makes programs trust our CA */
-	struct view_file files[TRUST_FILES_MAX];
-	char *home_dir; /* owned */
-	char *work;	/* owned */
-	struct placeholder places[PLACES_MAX];
-	size_t n_places;
-	struct view view;
-	struct view_bind binds[BINDS_MAX];
-	char *bind_paths[BINDS_MAX]; /* owned */
-	struct child child;
-	sigset_t ignored; /* by our caller: nohup(1), a shell's background */
-	struct job job;
-	struct pid1 pid1;
-	bool runs;			    /* pid1 exists */
-	struct event *news, *links;	    /* owned */
-	struct event *signals[SIGNALS_MAX]; /* owned */
-	size_t n_signals;
-};
+#include "proxyd/monitor_sandbox.h"
 
 static int
 fail_with(struct monitor *m, const struct fail *fail)
@@ -228,106 +193,6 @@ sandbox_prepare(struct monitor *m)
 	return 0;
 }
 
-static bool
-add_bind(struct sandbox *s, const char *path, bool write)
-{
-	struct fail fail = { 0 };
-	char *real;
-
-	if (s->view.n_binds == BINDS_MAX) {
-		monitor_fail(s->monitor, "cannot show %s: too many entries",
-		    path);
-		return false;
-	}
-	if (view_resolve(path, s->view.work, &real, &fail) != 0) {
-		monitor_fail(s->monitor, "%s", fail.text);
-		return false;
-	}
-	s->bind_paths[s->view.n_binds] = real;
-	s->binds[s->view.n_binds++] = (struct view_bind){ real, write };
-	return true;
-}
-
-static bool
-add_binds(struct monitor *m, struct sandbox *s)
-{
-	s->view.binds = s->binds;
-	for (size_t i = 0; i < m->cfg->n_write; i++)
-		if (!add_bind(s, m->cfg->write[i], true))
-			return false;
-	for (uint32_t i = 0; i < owner_n_files(m->owner); i++) {
-		char path[4096];
-		bool write = false;
-		struct slice file = owner_file(m->owner, i, &write);
-		snprintf(path, sizeof(path), "%.*s", SLICE_ARG(file));
-		if (access(path, F_OK) == 0 && !add_bind(s, path, write))
-			return false;
-	}
-	return true;
-}
-
-/* A log that the command may write is none. */
-static bool
-is_log_outside(struct monitor *m, const struct view *v)
-{
-	const char *log = m->cfg->audit;
-	char *real = log == NULL ? NULL : realpath(log, NULL);
-	const char *inside = NULL;
-
-	if (real != NULL && path_is_below(real, v->work))
-		inside = v->work;
-	for (size_t i = 0; real != NULL && i < v->n_binds; i++)
-		if (v->binds[i].write && path_is_below(real, v->binds[i].path))
-			inside = v->binds[i].path;
-	free(real);
-	if (inside == NULL)
-		return true;
-	monitor_fail(m,
-	    "--audit %s: the audit log may not stand below %s, "
-	    "which the command may write",
-	    log, inside);
-	return false;
-}
-
-static int
-make_view(struct monitor *m, struct sandbox *s, struct fail *fail)
-{
-	static char host[65];
-	static char settings[4096];
-	static const char *pins[1], *closed[4];
-	struct view *v = &s->view;
-
-	gethostname(host, sizeof(host) - 1);
-	v->home = env_find(&s->env, "HOME");
-	if (v->home == NULL)
-		v->home = "/root";
-	if (home_make(buf_text(&m->state_dir), m->name, &s->user, &s->home_dir,
-		fail) != 0)
-		return -1;
-	s->work = realpath(".", NULL);
-	v->home_dir = s->home_dir;
-	v->work = s->work == NULL ? "/" : s->work;
-	v->host = host;
-	pins[0] = realpath(m->cfg->policy, NULL);
-	v->pins = pins;
-	v->n_pins = pins[0] == NULL ? 0 : 1;
-	closed[v->n_closed++] = buf_text(&m->state_dir);
-	load_config_dir(settings, sizeof(settings));
-	closed[v->n_closed++] = settings;
-	if (m->cfg->config != NULL)
-		closed[v->n_closed++] = m->cfg->config;
-	if (m->cfg->audit != NULL)
-		closed[v->n_closed++] = m->cfg->audit;
-	v->closed = closed;
-	v->files = s->files;
-	v->n_files = s->trust.n_files;
-	v->root = s->user.uid == 0;
-	/* A message that was given already leaves `fail` empty. */
-	if (!add_binds(m, s) || !is_log_outside(m, v))
-		return -1;
-	return view_check(v, fail);
-}
-
 static void
 ended(struct sandbox *s, const struct pid1_news *news)
 {
@@ -403,35 +268,6 @@ watch_command(struct monitor *m, struct sandbox *s)
 	return 0;
 }
 
-/* The trust kit: files for /etc, and variables that the caller did not set. */
-static int
-make_trust(struct monitor *m, struct sandbox *s)
-{
-	uint32_t n_roots = owner_n_roots(m->owner);
-	struct slice *roots = mem_array(n_roots, sizeof(*roots));
-	enum err err = ERR_NONE;
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < n_roots; i++)
-		roots[i] = owner_root(m->owner, i).der;
-	int result =
-	    trust_init(&s->trust, buf_slice(&m->trust), roots, n_roots, &err);
-	free(roots);
-	if (result != 0) {
-		monitor_fail(m, "cannot make the bundle of certificates: %s",
-		    err_text(err));
-		return -1;
-	}
-	for (size_t i = 0; i < s->trust.n_files; i++)
-		s->files[i] = (struct view_file){ s->trust.files[i].path,
-			buf_slice(&s->trust.files[i].bytes) };
-	const struct trust_variable *v = trust_variables(&n);
-	for (size_t i = 0; i < n; i++)
-		if (env_find(&s->env, v[i].name) == NULL)
-			env_set(&s->env, v[i].name, v[i].value);
-	return 0;
-}
-
 void
 sandbox_go(struct monitor *m)
 {
@@ -441,9 +277,7 @@ sandbox_go(struct monitor *m)
 		.view = &s->view,
 		.child = &s->child };
 
-	if (make_trust(m, s) != 0)
-		return;
-	if (make_view(m, s, &fail) != 0) {
+	if (sandbox_view(m, s, &fail) != 0) {
 		if (fail.text[0] != '\0') /* else it has been said */
 			monitor_fail(m, "%s", fail.text);
 		return;

@@ -8,7 +8,8 @@
  * monitor_secret.c	secrets from file or variable to the keeper
  * monitor_state.c	files of $XDG_STATE_HOME/duenna: log, programs, key
  * monitor_host.c	the host's resolvers, for the dialer
- * monitor_sandbox.c	namespaces, view, command
+ * monitor_sandbox.c	namespaces, placeholders, command
+ * monitor_view.c	what the sandbox is shown
  */
 #ifndef PROXYD_MONITOR_STATE_H
 #define PROXYD_MONITOR_STATE_H
