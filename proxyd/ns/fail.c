@@ -35,6 +35,10 @@ static const char *const remedy_overlay =
     "'overlay'. As root: modprobe overlay";
 static const char *const remedy_mount =
     "Linux 5.12 or later is needed for read-only bind mounts.";
+static const char *const remedy_proc =
+    "Something is mounted below /proc here, so no new one may be. Take it "
+    "away: --security-opt systempaths=unconfined (Docker, Podman), or "
+    "ProtectKernelTunables=no and the like (systemd).";
 static const char *const remedy_nft =
     "nf_tables is needed in this kernel. As root: modprobe -a nf_tables "
     "nft_chain_nat nft_redir nft_ct nft_log nfnetlink_log";
@@ -103,7 +107,7 @@ remedy_of(enum fail_what what, int number)
 	if (what == FAIL_USER)
 		return remedy_user(number);
 	/* AppArmor lets the namespace be made and takes its capabilities. */
-	if (refused)
+	if (refused && what != FAIL_PROC)
 		user = remedy_user(number);
 	if (user != NULL)
 		return user;
@@ -117,6 +121,7 @@ remedy_of(enum fail_what what, int number)
 	case FAIL_NFT:
 		return remedy_nft;
 	case FAIL_PROC:
+		return remedy_proc;
 	case FAIL_USER:
 		return NULL;
 	}

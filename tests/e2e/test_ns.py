@@ -716,6 +716,72 @@ def test_the_second_sigterm_kills(place):
     assert child.wait(10) == 137
 
 
+# ------------------------------------------------- machines that do not allow
+
+def refused(place, before):
+    """What comes of a start after BEFORE was done in namespaces of its own,
+    as their root."""
+    line = ' '.join("'%s'" % a for a in place.line('--', 'echo', 'RAN',
+                                                   root=True))
+    done = subprocess.run(
+        ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c',
+         before + '; exec ' + line], cwd=place.work, text=True,
+        env=place.environment(), capture_output=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (125, ''), done
+    return done.stderr
+
+
+@pytest.fixture
+def open_place(place):
+    """One that root of another namespace may use."""
+    subprocess.run(['chmod', '-R', 'a+rwX', place.home], check=True)
+    return place
+
+
+def test_without_user_namespaces_the_sysctl_is_named(open_place):
+    said = refused(open_place, 'echo 0 > /proc/sys/user/max_user_namespaces')
+    assert 'cannot make a user namespace' in said
+    assert 'sysctl -w user.max_user_namespaces=' in said
+
+
+def test_without_network_namespaces_it_says_so(open_place):
+    # the limit counts in the namespace that is left as well
+    said = refused(open_place, 'echo 0 > /proc/sys/user/max_net_namespaces')
+    assert 'cannot make a network namespace' in said
+    assert 'user.max_net_namespaces' in said
+
+
+def test_with_a_masked_proc_it_says_how_to_unmask_it(open_place):
+    said = refused(open_place, 'mount -t tmpfs none /proc/fs')
+    assert 'cannot mount /proc' in said
+    assert 'systempaths=unconfined' in said
+
+
+def test_where_seccomp_refuses_namespaces_it_says_which(open_place):
+    deny = r'''
+import ctypes, os, struct, sys
+def op(code, k, jt=0, jf=0):
+    return struct.pack('HBBI', code, jt, jf, k)
+# unshare (272) is answered with EPERM, as Docker does
+rules = op(0x20, 0) + op(0x15, 272, 0, 1) + op(0x06, 0x50001) + \
+    op(0x06, 0x7fff0000)
+buf = ctypes.create_string_buffer(rules)
+prog = struct.pack('HxxxxxxP', 4, ctypes.addressof(buf))
+libc = ctypes.CDLL(None)
+libc.prctl(38, 1, 0, 0, 0)
+assert libc.prctl(22, 2, ctypes.c_char_p(prog), 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+'''
+    done = subprocess.run(
+        ['/usr/bin/python3', '-c', deny,
+         *open_place.line('--', 'echo', 'RAN', root=True)],
+        cwd=open_place.work, env=open_place.environment(), text=True,
+        capture_output=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (125, ''), done
+    assert 'cannot make a user namespace: Operation not permitted' in \
+        done.stderr
+
+
 # ------------------------------------------------------------- the terminal
 # `exec`: an interrupt that comes just when dash forks is lost, in any terminal
 
