@@ -19,8 +19,8 @@ struct account {
 	const char *detail;	/* a literal; NULL: none */
 	size_t n_refused;	/* addresses that must not be dialled */
 	struct ip first_refused;
-	struct ip peer;		/* dialled only */
-	uint64_t cookie;	/* dialled only */
+	struct ip peer;	 /* dialled only */
+	uint64_t cookie; /* dialled only */
 
 	struct facts_text text; /* for account_event() */
 	char peer_text[IP_TEXT_SIZE];
