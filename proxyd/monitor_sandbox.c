@@ -187,6 +187,7 @@ sandbox_prepare(struct monitor *m)
 		    SLICE_ARG(owner_environment(m->owner, i)));
 		(void)env_keep(&s->env, environ, name);
 	}
+	secrets_keep_from(m, &s->env);
 	for (uint32_t i = 0; i < owner_n_credentials(m->owner); i++)
 		if (make_places(m, s, i) != 0)
 			return -1;

@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/wr.h"
+#include "ns/env.h"
+#include "ns/path.h"
+#include "ns/plan.h"
 #include "proxyd/monitor_state.h"
 
 /* Does any rule of the program name credential `i`? */
@@ -101,6 +105,73 @@ send_one(struct monitor *m, uint32_t i)
 	monitor_fail(m, "credential `%.*s`: %s: %s", SLICE_ARG(c.public.name),
 	    source, why);
 	return -1;
+}
+
+/* The folder with `path` in it that the command sees, or NULL. */
+static const char *
+shown_in(const struct view *v, const char *path)
+{
+	static char known[PATH_MAX];
+	struct stat st;
+
+	if (path_is_below(path, v->work))
+		return v->work;
+	for (size_t i = 0; i < v->n_binds; i++)
+		if (path_is_below(path, v->binds[i].path))
+			return v->binds[i].path;
+	for (size_t i = 0; plan_known[i] != NULL; i++)
+		if (path_join(known, sizeof(known), v->home, plan_known[i]) &&
+		    path_is_below(path, known))
+			return known;
+	/* In the system's folders it depends on who may read it; for root the
+	 * private files of /etc are empty, ns/etc.c. */
+	bool etc = path_is_below(path, "/etc");
+	if (stat(path, &st) != 0 ||
+	    ((st.st_mode & S_IROTH) == 0 &&
+		!(geteuid() != 0 && st.st_uid == geteuid()) &&
+		!(v->root && st.st_uid == 0 && !etc)))
+		return NULL;
+	for (size_t i = 0; plan_system[i] != NULL; i++)
+		if (path_is_below(path, plan_system[i]))
+			return plan_system[i];
+	return etc ? "/etc" : NULL;
+}
+
+bool
+secrets_are_hidden(struct monitor *m, const struct view *v)
+{
+	char source[4096], real[PATH_MAX];
+
+	for (uint32_t i = 0; i < owner_n_credentials(m->owner); i++) {
+		struct owner_credential c = owner_credential(m->owner, i);
+		snprintf(source, sizeof(source), "%.*s", SLICE_ARG(c.source));
+		if (c.from != SECRET_FILE || realpath(source, real) == NULL)
+			continue;
+		const char *where = shown_in(v, real);
+		if (where == NULL)
+			continue;
+		monitor_fail(m,
+		    "credential `%.*s`: its secret %s is in %s, which the "
+		    "command sees. Keep it in ~/.config/duenna.",
+		    SLICE_ARG(c.public.name), source, where);
+		return false;
+	}
+	return true;
+}
+
+void
+secrets_keep_from(const struct monitor *m, struct env *env)
+{
+	char name[256];
+
+	for (uint32_t i = 0; i < owner_n_credentials(m->owner); i++) {
+		struct owner_credential c = owner_credential(m->owner, i);
+		snprintf(name, sizeof(name), "%.*s", SLICE_ARG(c.source));
+		if (c.from == SECRET_ENV && env_drop(env, name))
+			log_warn("%s is the secret of credential `%.*s`: the "
+				 "command does not get it",
+			    name, SLICE_ARG(c.public.name));
+	}
 }
 
 int

@@ -117,6 +117,14 @@ void load_config_dir(char *path, size_t size);
 /* monitor_secret.c: to the keeper; fails the run if one in use is not there. */
 MUST_USE int secrets_send(struct monitor *m);
 
+/* Is none of the secrets' files in what the command sees?  Fails the run. */
+struct env;
+struct view;
+MUST_USE bool secrets_are_hidden(struct monitor *m, const struct view *v);
+
+/* No variable that is a secret goes to the command, whoever asks for it. */
+void secrets_keep_from(const struct monitor *m, struct env *env);
+
 /* monitor_host.c: send it, send it if it has changed */
 void host_send(struct monitor *m);
 void host_look(struct monitor *m);

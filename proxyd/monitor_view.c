@@ -145,7 +145,8 @@ sandbox_view(struct monitor *m, struct sandbox *s, struct fail *fail)
 	v->n_files = s->trust.n_files;
 	v->root = s->user.uid == 0;
 	/* A message that was given already leaves `fail` empty. */
-	if (!add_binds(m, s) || !is_log_outside(m, v))
+	if (!add_binds(m, s) || !is_log_outside(m, v) ||
+	    view_check(v, fail) != 0 || !secrets_are_hidden(m, v))
 		return -1;
-	return view_check(v, fail);
+	return 0;
 }

@@ -80,6 +80,20 @@ env_find(const struct env *env, const char *name)
 	return NULL;
 }
 
+bool
+env_drop(struct env *env, const char *name)
+{
+	for (size_t i = 0; i < env->n; i++) {
+		if (!is_named(env->list[i], name, strlen(name)))
+			continue;
+		free(env->list[i]);
+		env->list[i] = env->list[--env->n];
+		env->list[env->n] = NULL;
+		return true;
+	}
+	return false;
+}
+
 void
 env_release(struct env *env)
 {

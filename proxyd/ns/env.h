@@ -29,6 +29,9 @@ void env_set(struct env *env, const char *name, const char *value);
 /* The value of `name`, or NULL; borrowed until the next change. */
 const char *env_find(const struct env *env, const char *name);
 
+/* Take one out; was it there? */
+bool env_drop(struct env *env, const char *name);
+
 void env_release(struct env *env);
 
 #endif

@@ -224,6 +224,37 @@ def test_a_link_in_the_way_of_the_working_directory_is_not_followed(here):
         os.close(folder)
 
 
+@pytest.mark.parametrize('where', ['project/leak', '.local/bin/leak',
+                                   'tools/leak', '/etc'])
+def test_a_secret_that_the_command_would_see_is_refused(bed, where):
+    here = bed(API)
+    path = here.home + '/' + where
+    if where == '/etc':
+        path = '/etc/passwd'  # readable, and as good as any
+    else:
+        here.write(where, here.canary, 0o600)
+    here.write('.config/duenna/config.yaml', here.config().replace(
+        'file: token', 'file: ' + path) +
+        'files: {read: [%s]}\n' % (here.home + '/tools'), 0o600)
+    give(here.home)
+    got = here.run('cat %s' % path)
+    if where != '/etc':
+        os.unlink(path)
+    assert got.exit == 125 and here.canary not in got.out, got
+    assert path in got.err and 'credential `api`' in got.err, got
+
+
+@pytest.mark.parametrize('name', ['API_SECRET', 'LC_SECRET'])
+def test_a_secret_of_the_environment_stays_outside(bed, name):
+    here = bed(API)
+    here.write('.config/duenna/config.yaml', here.config().replace(
+        'file: token', 'env: ' + name) + 'environment: [%s]\n' % name, 0o600)
+    give(here.home)
+    got = here.run('env; curl -sS https://api.test/_whoami', ['--env', name],
+                   env={name: here.canary})
+    assert '"good"' in got.out and here.canary not in got.out, got
+
+
 root = pytest.mark.skipif(os.environ.get('DUENNA_BED') != 'root',
                           reason='the bed was made by an ordinary user')
 
