@@ -264,12 +264,24 @@ informational(struct exchange *x)
 	return EXCHANGE_AGAIN;
 }
 
+/*
+ * Is there room for a head behind what the client has not taken yet?  Answers
+ * without a body, and 1xx, would else pile up behind a client that reads late.
+ */
+static bool
+head_fits(const struct exchange *x)
+{
+	return stream_backlog(x->client) <= STREAM_OUT_MAX - H1_WRITE_MAX(0);
+}
+
 /* A head of the upstream's, if there is one by now. */
 static enum exchange_step
 read_answer(struct exchange *x)
 {
 	struct parse_fail fail;
 
+	if (!head_fits(x))
+		return EXCHANGE_WAIT;
 	switch (h1_read_response(x->upstream, x->req.method, &x->res,
 	    &x->answer_head, &fail)) {
 	case PARSE_BAD:
@@ -362,6 +374,10 @@ exchange_step_refuse(struct exchange *x)
 {
 	struct stream *client = x->client;
 
+	if (stream_is_broken(client) || x->expired)
+		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+	if (!x->asked && !head_fits(x))
+		return EXCHANGE_WAIT;
 	if (!x->asked) {
 		size_t before = stream_backlog(client);
 		x->asked = true;
@@ -372,8 +388,6 @@ exchange_step_refuse(struct exchange *x)
 			    "client is gone");
 		x->bytes_down += stream_backlog(client) - before;
 	}
-	if (stream_is_broken(client) || x->expired)
-		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
 	/* The owner of the connection reads on for a while (SM-24, UP-07). */
 	return stream_backlog(client) == 0 ? exchange_enter(x, EXCHANGE_DONE) :
 					     EXCHANGE_WAIT;
