@@ -65,8 +65,14 @@ take_channel(struct worker *w, struct msg *m)
 	    (role != ROLE_DIALER && role != ROLE_KEEPER && role != ROLE_SCRIBE))
 		return false;
 	int fd = msg_take_fd(m, 0);
-	if (fd < 0)
+	if (fd < 0) {
+		/* It is not sent again.  A new worker is better than one that
+		 * can admit nothing any more. */
+		log_error("no descriptor left for the %s",
+		    role_name((enum role)role));
+		loop_stop(w->loop);
 		return false;
+	}
 	struct channel *c = channel_new(w->loop, fd, on_role_msg, w, &err);
 	if (c == NULL)
 		return false;

@@ -105,8 +105,12 @@ on_dialled(struct msg *m, void *arg)
 		int fd = a.reason == REASON_ALLOW ? msg_take_fd(m, 0) : -1;
 		if (fd >= 0)
 			a.stream = over(q, fd);
-		if (a.reason == REASON_ALLOW && a.stream == NULL)
+		if (a.reason == REASON_ALLOW && fd < 0) {
+			a.reason = REASON_LIMIT_CONNS;
+			a.detail = SLICE("no descriptor left");
+		} else if (a.reason == REASON_ALLOW && a.stream == NULL) {
 			a.reason = REASON_INTERNAL;
+		}
 	}
 	asks_on_dialled *on = q->on_dialled;
 	void *cb_arg = q->arg;

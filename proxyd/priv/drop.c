@@ -64,6 +64,22 @@ tie_to_monitor(void)
 	return 0;
 }
 
+/*
+ * A connection is a descriptor, and the usual 1,024 are fewer than one sandbox
+ * may have.  The command keeps the caller's own limit.
+ */
+static void
+raise_descriptors(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+		log_info("RLIMIT_NOFILE: %s", strerror(errno));
+}
+
 int
 isolate_start(enum role role UNUSED)
 {
@@ -76,6 +92,7 @@ isolate_start(enum role role UNUSED)
 		return -1;
 	if (setrlimit(RLIMIT_CORE, &none) != 0)
 		return fail("RLIMIT_CORE");
+	raise_descriptors();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return fail("PR_SET_NO_NEW_PRIVS");
 	if (syscall(SYS_close_range, ROLE_MONITOR_FD + 1, ~0U, 0) != 0)

@@ -100,11 +100,17 @@ msg_recv(int fd, uint8_t *packet, struct msg *m, enum err *err)
 	     c = CMSG_NXTHDR(&h, c))
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 			collect(m, c);
-	if ((h.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || n < HEAD_SIZE) {
+	bool cut = (h.msg_flags & MSG_CTRUNC) != 0;
+	if ((h.msg_flags & MSG_TRUNC) != 0 || n < HEAD_SIZE ||
+	    (cut && m->n_fds == MSG_FDS_MAX)) {
 		msg_close_fds(m);
 		*err = ERR_MESSAGE;
 		return -1;
 	}
+	/* We had no number left for a descriptor: that is no fault of the
+	 * peer's.  Which of several are missing cannot be told. */
+	if (cut)
+		msg_close_fds(m);
 	struct rd r = rd_of(slice_of(packet, (size_t)n));
 	m->op = rd_u16(&r);
 	m->id = rd_u32(&r);

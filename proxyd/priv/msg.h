@@ -36,6 +36,7 @@ MUST_USE int msg_send(int fd, const struct msg *m, enum err *err);
 /*
  * Receive one message into `packet`, which has room for MSG_SIZE_MAX.  The
  * descriptors, close-on-exec, become the caller's: take or close every one.
+ * When ours have run out the message comes without any.
  * 0, or -1 with ERR_AGAIN, ERR_CLOSED (also for end of file), ERR_MESSAGE (the
  * packet was cut or too short; its descriptors are closed), ERR_SYSTEM.
  */

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -108,6 +109,38 @@ channel_matches_answers_and_passes_descriptors(void **state)
 	assert_int_equal(t.of_a.answers, 1);
 	assert_true(t.of_b.fd > 2);
 	assert_true((fcntl(t.of_b.fd, F_GETFD) & FD_CLOEXEC) != 0);
+	close(t.of_b.fd);
+	bed_end(&t);
+}
+
+/* Who runs out of descriptors loses those, not the other end for good. */
+static void
+channel_stays_when_there_is_no_room_for_a_descriptor(void **state)
+{
+	struct bed t;
+	enum err err = ERR_NONE;
+	struct msg m = { .op = OP_DIAL, .body = SLICE("x"), .n_fds = 2 };
+	struct rlimit all, few;
+
+	(void)state;
+	bed_make(&t);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+	few = all;
+	/* Room for one of the two. */
+	few.rlim_cur = (rlim_t)dup(0) + 1;
+	close((int)few.rlim_cur - 1);
+	m.fds[0] = m.fds[1] = STDOUT_FILENO;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(channel_send(t.a, &m, &err), 0);
+	bed_turn(&t);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+	assert_int_equal(t.of_b.messages, 1);
+	assert_int_equal(t.of_b.fd, -1);
+	assert_false(t.of_b.closed);
+	assert_int_equal(channel_send(t.a, &m, &err), 0);
+	bed_turn(&t);
+	assert_int_equal(t.of_b.messages, 2);
+	assert_true(t.of_b.fd > 2);
 	close(t.of_b.fd);
 	bed_end(&t);
 }
@@ -258,6 +291,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    channel_matches_answers_and_passes_descriptors),
+		cmocka_unit_test(
+		    channel_stays_when_there_is_no_room_for_a_descriptor),
 		cmocka_unit_test(
 		    channel_tells_every_waiting_request_that_the_other_end_is_gone),
 		cmocka_unit_test(
