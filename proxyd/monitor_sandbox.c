@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/wr.h"
 #include "ns/home.h"
+#include "ns/outside.h"
 #include "ns/watch.h"
 #include "proxyd/monitor_sandbox.h"
 
@@ -210,7 +211,11 @@ ended(struct sandbox *s, const struct pid1_news *news)
 static void
 say_outside(const char *text)
 {
-	fprintf(stderr, "duenna: will run outside: %s\n", text);
+	bool mended =
+	    strncmp(text, OUTSIDE_PUT_BACK, strlen(OUTSIDE_PUT_BACK)) == 0;
+
+	fprintf(stderr, "duenna: %s%s\n",
+	    mended ? "" : "will run outside: ", text);
 }
 
 static void

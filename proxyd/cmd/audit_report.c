@@ -28,6 +28,7 @@ struct report {
 	struct group groups[GROUPS_MAX];
 	size_t n;
 	uint64_t n_denied, n_alarms, n_other; /* other: found no group */
+	uint64_t n_records;
 	struct buf store;
 	/* A denied request stands for its flow, whose end repeats it. */
 	char told[48];
@@ -170,17 +171,23 @@ audit_report(const struct audit_options *o)
 	    got == READER_LONG) {
 		const char *detail;
 		struct line l;
-		if (got == READER_LINE && line_read(in, &r->store, &l, &detail))
-			take(r, &l.event);
+		if (got != READER_LINE ||
+		    !line_read(in, &r->store, &l, &detail))
+			continue;
+		r->n_records++;
+		take(r, &l.event);
 	}
+	bool is_log = r->n_records != 0;
+	if (!is_log)
+		fprintf(stderr, "duenna: audit: %s holds no record\n", o->file);
 	qsort(r->groups, r->n, sizeof(r->groups[0]), by_count);
-	if (o->json)
+	if (is_log && o->json)
 		print_json(r);
-	else
+	else if (is_log)
 		print_text(r);
 	reader_release(&reader);
 	buf_release(&r->store);
 	free(r);
 	close(fd);
-	return 0;
+	return is_log ? 0 : CMD_NO;
 }

@@ -129,11 +129,14 @@ read_all(const struct audit_options *o, int fd, struct verify *v)
 }
 
 static void
-put_end(struct told *t, const struct verify_sum *sum, const char *open)
+put_end(struct told *t, const struct verify_sum *sum, const char *open,
+    bool is_problem)
 {
+	uint64_t n = sum->n_problems + is_problem;
+
 	buf_putf(&t->out, "%" PRIu64 " record%s, %" PRIu64 " problem%s\n",
-	    sum->n_records, sum->n_records == 1 ? "" : "s", sum->n_problems,
-	    sum->n_problems == 1 ? "" : "s");
+	    sum->n_records, sum->n_records == 1 ? "" : "s", n,
+	    n == 1 ? "" : "s");
 	if (sum->covered == 0)
 		buf_put_str(&t->out, "no record is under a checkpoint\n");
 	else if (sum->covered + 1 < sum->n_records)
@@ -227,11 +230,11 @@ check(const struct audit_options *o, int fd, const struct verify_want *want)
 	if (read_all(o, fd, v) == 0) {
 		sum = verify_end(v);
 		const char *open = say_open(o, &sum, fd, &fine);
-		fine = fine && sum.n_problems == 0;
 		if (o->json)
 			put_json_end(&t, &sum, open != NULL);
 		else
-			put_end(&t, &sum, open);
+			put_end(&t, &sum, open, !fine);
+		fine = fine && sum.n_problems == 0;
 		if (!o->json && fine)
 			put_machine(&t, o, &sum);
 	}

@@ -328,11 +328,11 @@ settle_file(struct outside *o, const struct kept *k)
 			readfile_replace(o->work, k->path,
 			    buf_slice(&mended)) == 0);
 	if (result != GITKEYS_SAME)
-		say(o, "%s: %s; %s", k->path,
+		say(o, "%s%s: %s%s", ok ? OUTSIDE_PUT_BACK : "", k->path,
 		    result == GITKEYS_MENDED ?
 			"keys that run programs were changed" :
 			"it was changed beyond reading",
-		    ok ? "put back" : "PUTTING IT BACK FAILED");
+		    ok ? "" : "; PUTTING IT BACK FAILED");
 	buf_release(&after);
 	buf_release(&mended);
 }
@@ -350,7 +350,7 @@ settle_link(struct outside *o, const struct kept_link *l)
 	}
 	if (n >= 0 && unlinkat(o->work, l->path, 0) == 0 &&
 	    symlinkat(l->target, o->work, l->path) == 0)
-		say(o, "%s: the link was changed; it was put back", l->path);
+		say(o, OUTSIDE_PUT_BACK "%s: the link was changed", l->path);
 	else
 		say(o, "%s: it was a link to %s, and is not any more", l->path,
 		    l->target);

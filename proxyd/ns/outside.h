@@ -16,6 +16,8 @@
 #define OUTSIDE_LINES_MAX 100	 /* findings told, the rest counted */
 #define OUTSIDE_FILE_MAX 4194304 /* bytes of a file that are looked at */
 
+#define OUTSIDE_PUT_BACK "put back: " /* begins a line that needs no care */
+
 struct outside;
 
 /* Called with a path below the working directory and what about it. */

@@ -111,6 +111,8 @@ def test_the_report_groups_equal_refusals_and_counts_them(bed):
     groups = {(g['reason'], g['what']): g['count'] for g in said['groups']}
     assert groups['tls.sni_denied', 'GET https://evil.test/'] == 2
     assert said['blocked'] == sum(groups.values())
+    code, out, err = here.duenna('audit', 'report', 'duenna.yaml')
+    assert code == 1 and out == '' and 'holds no record' in err
 
 
 def test_udp_is_refused_at_once_and_counted(bed):
