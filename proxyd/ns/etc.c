@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "ns/etc.h"
+#include "ns/merge.h"
 #include "ns/mount.h"
 #include "ns/netns.h"
 #include "ns/path.h"
@@ -135,24 +136,53 @@ fill(int stage, const char *etc, const struct view *view, struct fail *fail)
 	return 0;
 }
 
+static int
+make_overlay(const char *stage, const char *host)
+{
+	char lower[128];
+	const char *options[] = { "lowerdir", lower, NULL, NULL };
+
+	snprintf(lower, sizeof(lower), "%s:%s", stage, host);
+	return mount_new("overlay", options, MOUNT_READ);
+}
+
+/* Without an overlay: the host's entries are bound into `stage`, one by one. */
+static int
+make_merged(int stage, const char *host, struct fail *fail)
+{
+	int from = open(host, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (from == -1)
+		return fail_errno(fail, "cannot open the host's /etc");
+	int filled = merge_fill(stage, from, fail);
+	close(from);
+	if (filled == -1)
+		return -1;
+	int tree = mount_copy(stage, MOUNT_READ);
+	if (tree == -1)
+		return fail_refused(fail, FAIL_MOUNT, "cannot show /etc");
+	return tree;
+}
+
 int
 etc_make(const struct view *view, const char *stage, const char *host,
     struct fail *fail)
 {
-	char lower[128];
-	const char *options[] = { "lowerdir", lower, NULL, NULL };
 	int fd = open(stage, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd == -1)
 		return fail_errno(fail, "cannot open %s", stage);
-	int filled = fill(fd, host, view, fail);
-	close(fd);
-	if (filled == -1)
+	if (fill(fd, host, view, fail) == -1) {
+		close(fd);
 		return -1;
-	snprintf(lower, sizeof(lower), "%s:%s", stage, host);
-	int tree = mount_new("overlay", options, MOUNT_READ);
-	if (tree == -1)
-		return fail_refused(fail, FAIL_OVERLAY,
+	}
+	int tree = make_overlay(stage, host);
+	/* Something is mounted in /etc, or it is an overlay on an overlay. */
+	if (tree == -1 && errno == EINVAL)
+		tree = make_merged(fd, host, fail);
+	else if (tree == -1)
+		fail_refused(fail, FAIL_OVERLAY,
 		    "cannot mount an overlay over /etc");
+	close(fd);
 	return tree;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /etc of the sandbox: a read-only overlay of our files over the host's, with
- * no upper layer, so that it needs no root (Linux 5.11 and later).
+ * no upper layer, so that it needs no root (Linux 5.11 and later); where the
+ * kernel takes the host's for no layer, a folder of ours with the host's
+ * entries bound into it (ns/merge.h).
  */
 #ifndef NS_ETC_H
 #define NS_ETC_H
@@ -9,9 +11,9 @@
 #include "ns/view.h"
 
 /*
- * Make the overlay of `stage`, an empty folder of our own by that path, over
- * `host`, the host's /etc as it can be reached now; both absolute and short.
- * Fills `stage`; it may be taken away afterwards.
+ * Make it of `stage`, an empty file system of our own mounted at that path,
+ * and `host`, the host's /etc as it can be reached now; both absolute and
+ * short.  Fills `stage`; it may be taken away afterwards.
  *
  * The mount's descriptor, or -1 with `fail` set.
  */

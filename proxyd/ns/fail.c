@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "ns/fail.h"
@@ -28,20 +30,31 @@ static const char *const remedy_limit =
 static const char *const remedy_container =
     "This is a container whose runtime forbids it. Start it with "
     "--security-opt seccomp=unconfined --security-opt apparmor=unconfined "
-    "--security-opt systempaths=unconfined (Docker, Podman), or run duenna "
-    "on the host.";
+    "--security-opt systempaths=unconfined (Docker, Podman), in Kubernetes "
+    "with securityContext: {seccompProfile: {type: Unconfined}, "
+    "appArmorProfile: {type: Unconfined}, procMount: Unmasked} and hostUsers: "
+    "false, or run duenna on the host.";
 static const char *const remedy_overlay =
     "An overlay without root needs Linux 5.11 or later and the module "
     "'overlay'. As root: modprobe overlay";
 static const char *const remedy_mount =
     "Linux 5.12 or later is needed for read-only bind mounts.";
+/* Linux, mount_too_revealing(): what is covered there must stay covered. */
 static const char *const remedy_proc =
     "Something is mounted below /proc here, so no new one may be. Take it "
-    "away: --security-opt systempaths=unconfined (Docker, Podman), or "
-    "ProtectKernelTunables=no and the like (systemd).";
+    "away: --security-opt systempaths=unconfined (Docker, Podman), "
+    "securityContext: {procMount: Unmasked} and hostUsers: false (Kubernetes), "
+    "or ProtectKernelTunables=no and the like (systemd).";
 static const char *const remedy_nft =
     "nf_tables is needed in this kernel. As root: modprobe -a nf_tables "
     "nft_chain_nat nft_redir nft_ct nft_log nfnetlink_log";
+
+struct facts {
+	bool kept; /* else they are read when they are asked for */
+	bool container;
+	long max_user, clone, apparmor;
+};
+static struct facts kept;
 
 /* The number in a file of /proc/sys, or `missing` where there is none. */
 static long
@@ -66,8 +79,10 @@ ubuntu(void)
 {
 	static char text[sizeof(remedy_ubuntu) + PATH_MAX];
 	char self[PATH_MAX] = "/usr/bin/duenna";
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
+	if (text[0] != '\0')
+		return text;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	if (n > 0)
 		self[n] = '\0';
 	snprintf(text, sizeof(text), remedy_ubuntu, self);
@@ -79,36 +94,61 @@ is_container(void)
 {
 	return access("/.dockerenv", F_OK) == 0 ||
 	    access("/run/.containerenv", F_OK) == 0 ||
-	    access("/run/host/container-manager", F_OK) == 0;
+	    access("/run/host/container-manager", F_OK) == 0 ||
+	    getenv("KUBERNETES_SERVICE_HOST") != NULL;
+}
+
+static struct facts
+look(void)
+{
+	struct facts f = kept;
+
+	if (f.kept)
+		return f;
+	f.container = is_container();
+	f.max_user = number_in("/proc/sys/user/max_user_namespaces", 1);
+	f.clone = number_in("/proc/sys/kernel/unprivileged_userns_clone", 1);
+	f.apparmor =
+	    number_in("/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+		0);
+	return f;
+}
+
+void
+fail_keep_facts(void)
+{
+	kept = look();
+	kept.kept = true;
+	(void)ubuntu();
 }
 
 /* Why user namespaces are refused; NULL: nothing that we know. */
 static const char *
-remedy_user(int number)
+remedy_user(const struct facts *f, int number)
 {
-	if (number_in("/proc/sys/user/max_user_namespaces", 1) == 0)
+	if (f->max_user == 0)
 		return remedy_zero;
 	if (number == ENOSPC || number == EUSERS)
 		return remedy_limit;
-	if (number_in("/proc/sys/kernel/unprivileged_userns_clone", 1) == 0)
+	if (f->clone == 0)
 		return remedy_debian;
-	if (number_in("/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
-		0) == 1)
+	if (f->apparmor == 1)
 		return ubuntu();
-	return is_container() ? remedy_container : NULL;
+	return f->container ? remedy_container : NULL;
 }
 
 static const char *
 remedy_of(enum fail_what what, int number)
 {
+	struct facts f = look();
 	bool refused = number == EPERM || number == EACCES;
 	const char *user = NULL;
 
 	if (what == FAIL_USER)
-		return remedy_user(number);
+		return remedy_user(&f, number);
 	/* AppArmor lets the namespace be made and takes its capabilities. */
 	if (refused && what != FAIL_PROC)
-		user = remedy_user(number);
+		user = remedy_user(&f, number);
 	if (user != NULL)
 		return user;
 	switch (what) {

@@ -44,6 +44,12 @@ int fail_refused(struct fail *fail, enum fail_what what, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 
 /*
+ * Look at them now, and for the rest of this process go by that: for one that
+ * soon sees the host's files no more.
+ */
+void fail_keep_facts(void);
+
+/*
  * The remedy alone, as fail_refused would add it; "" if there is none to tell.
  *
  * number  the errno of the refusal

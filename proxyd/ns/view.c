@@ -398,6 +398,7 @@ view_build(const struct view *view, const struct view_given *given,
 	struct build b = { .view = view, .given = given };
 	mode_t mask = umask(0022);
 
+	fail_keep_facts();
 	find_tty(&b);
 	if (make_base(&b, fail) == -1 || show_systems(&b, fail) == -1 ||
 	    make_etc(&b, fail) == -1 || make_fresh(&b, fail) == -1 ||

@@ -75,7 +75,7 @@ class Place:
         return subprocess.run(
             self.line(*options, '--', *command, root=root), text=True,
             cwd=cwd or self.work, env=self.environment(**(env or {})),
-            capture_output=True, timeout=30, check=False, **more)
+            capture_output=True, timeout=120, check=False, **more)
 
     def python(self, code, *options, **more):
         """What CODE prints in the sandbox, line by line; it must succeed."""
