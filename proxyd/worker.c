@@ -43,6 +43,19 @@ lose(struct worker *w, struct channel *c)
 	channel_free(c);
 }
 
+/* The scribe has caught up. */
+static void
+on_ready(bool ready, void *arg)
+{
+	struct worker *w = arg;
+	struct worker_sandbox *s;
+
+	if (!ready)
+		return;
+	LIST_FOREACH(s, &w->sandboxes, entry)
+		sandbox_run(s->flows);
+}
+
 static void
 on_role_msg(struct channel *c, struct msg *m, void *arg)
 {
@@ -184,7 +197,7 @@ set_up(struct worker *w)
 	w->roles.server = ctx_server_new(&err);
 	if (w->roles.server == NULL)
 		goto fail;
-	w->roles.recorder = recorder_new(w->loop, NULL, NULL, &err);
+	w->roles.recorder = recorder_new(w->loop, on_ready, w, &err);
 	if (w->roles.recorder == NULL ||
 	    timer_init(&w->last, w->loop, on_last, w, &err) != 0)
 		goto fail;

@@ -65,6 +65,11 @@ struct asks {
 	/* REASON_ALLOW, or why nothing may be admitted at this moment. */
 	enum reason (*may_admit)(void *arg);
 	/*
+	 * Is the scribe behind?  Then what is new waits; sandbox_run() is
+	 * called when it no longer is.
+	 */
+	bool (*is_behind)(void *arg);
+	/*
 	 * Send a record.  With `on_written` it is called later, once, whatever
 	 * becomes of the asker; false: it will not be, nothing was recorded.
 	 */

@@ -46,6 +46,14 @@ may_admit(void *arg)
 }
 
 static bool
+is_behind(void *arg)
+{
+	const struct asks_roles *r = arg;
+
+	return r->recorder != NULL && recorder_is_behind(r->recorder);
+}
+
+static bool
 record(void *arg, const struct event *e, asks_on_written *on_written,
     void *cb_arg)
 {
@@ -307,6 +315,7 @@ is_verified(void *arg, const struct stream *s, const struct host *host)
 
 const struct asks asks_roles = {
 	.may_admit = may_admit,
+	.is_behind = is_behind,
 	.record = record,
 	.dial = dial,
 	.release = release,

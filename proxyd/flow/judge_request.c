@@ -262,6 +262,9 @@ request_judge(struct exchange *x, void *arg)
 	struct request *r = arg;
 	struct flow *f = r->flow;
 
+	/* request_judge_more() comes back to it. */
+	if (f->sandbox->asks->is_behind(f->sandbox->asks_arg))
+		return;
 	if (f->sandbox->generation != NULL)
 		r->generation = generation_ref(f->sandbox->generation);
 	r->facts = f->facts;
@@ -296,7 +299,13 @@ request_judge_more(struct request *r)
 {
 	const struct flow *f = r->flow;
 
-	if (r->x.phase != EXCHANGE_JUDGE || !r->judged || !r->verdict.allow)
+	if (r->x.phase != EXCHANGE_JUDGE || !r->x.asked)
+		return;
+	if (!r->judged) {
+		request_judge(&r->x, r);
+		return;
+	}
+	if (!r->verdict.allow)
 		return;
 	if (f->record_failed || r->record_failed)
 		exchange_refuse(&r->x, REASON_AUDIT_FULL,

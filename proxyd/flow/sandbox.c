@@ -57,6 +57,18 @@ sandbox_set_name(struct sandbox *s, struct slice name)
 }
 
 void
+sandbox_run(struct sandbox *s)
+{
+	struct flow *f, *next;
+
+	/* One may end, which takes it off the list. */
+	for (f = LIST_FIRST(&s->flows); f != NULL; f = next) {
+		next = LIST_NEXT(f, entry);
+		flow_run(f);
+	}
+}
+
+void
 sandbox_close(struct sandbox *s)
 {
 	while (!LIST_EMPTY(&s->flows))

@@ -60,6 +60,8 @@ struct sandbox {
 /* NULL with ERR_MEMORY. */
 MUST_USE struct sandbox *sandbox_new(struct loop *l, const struct asks *asks,
     void *asks_arg, uint32_t id, enum err *err);
+/* Something of all its flows has changed: each does what it can now. */
+void sandbox_run(struct sandbox *s);
 /* End its flows; the reaper frees them. */
 void sandbox_close(struct sandbox *s);
 /* Behind sandbox_close(), once the reaper has run. */

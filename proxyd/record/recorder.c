@@ -133,6 +133,12 @@ recorder_is_ready(const struct recorder *r)
 	    r->n_kept < RECORDER_BEHIND_MAX;
 }
 
+bool
+recorder_is_behind(const struct recorder *r)
+{
+	return recorder_has_scribe(r) && r->takes && !recorder_is_ready(r);
+}
+
 static void
 tell_ready(struct recorder *r)
 {

@@ -59,6 +59,12 @@ void recorder_take_msg(struct recorder *r, const struct msg *m);
  */
 bool recorder_is_ready(const struct recorder *r);
 
+/*
+ * True while the scribe takes records but is behind: what is new waits, instead
+ * of being refused.  That it is ready again is told by on_ready.
+ */
+bool recorder_is_behind(const struct recorder *r);
+
 /* True if the scribe is there: then "not ready" is audit.full, not shutdown. */
 bool recorder_has_scribe(const struct recorder *r);
 

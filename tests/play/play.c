@@ -416,9 +416,12 @@ do_line(struct play *p, struct slice s)
 		w->releases = take_reason(p, &s);
 	else if (take(&s, "admits"))
 		w->admits = take_reason(p, &s);
-	else if (take(&s, "scribe"))
+	else if (take(&s, "scribe")) {
 		w->scribe_fails = take(&s, "fails");
-	else if (take(&s, "shutdown")) {
+		w->scribe_behind = take(&s, "lags");
+		sandbox_run(w->sandbox);
+		world_turn(w);
+	} else if (take(&s, "shutdown")) {
 		sandbox_close(w->sandbox);
 		world_turn(w);
 	} else if (take(&s, "hold"))

@@ -111,6 +111,8 @@ act_role(struct world *w, struct dice *d)
 		break;
 	case 4:
 		w->scribe_waits = roll(d, 3) == 0;
+		w->scribe_behind = roll(d, 3) == 0;
+		sandbox_run(w->sandbox);
 		break;
 	default:
 		world_pass(w, roll(d, 3000));

@@ -165,6 +165,12 @@ may_admit(void *arg)
 	return ((struct world *)arg)->admits;
 }
 
+static bool
+is_behind(void *arg)
+{
+	return ((struct world *)arg)->scribe_behind;
+}
+
 /* P: decide(record.facts) = record.verdict, for every record. */
 static void
 decide_again(struct world *w, const struct event *e)
@@ -272,6 +278,7 @@ is_verified(void *arg, const struct stream *s, const struct host *host)
 
 static const struct asks asks = {
 	.may_admit = may_admit,
+	.is_behind = is_behind,
 	.record = record,
 	.dial = dial,
 	.release = release,

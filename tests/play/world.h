@@ -43,9 +43,10 @@ struct world {
 	enum reason admits;  /* may_admit() */
 	enum reason dials;   /* what a dial comes to */
 	enum reason releases;
-	bool scribe_fails; /* nothing can be recorded */
-	bool scribe_waits; /* confirmations do not come */
-	bool dial_waits;   /* dials are not answered */
+	bool scribe_fails;  /* nothing can be recorded */
+	bool scribe_waits;  /* confirmations do not come */
+	bool scribe_behind; /* what is new waits */
+	bool dial_waits;    /* dials are not answered */
 	uint64_t now_ms;
 	struct slice secret; /* what the keeper releases */
 };
