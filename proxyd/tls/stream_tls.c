@@ -18,14 +18,25 @@
 #include "tls/stream_tls.h"
 #include "tls/verify.h"
 
+/*
+ * Records without data for us (key updates, tickets, requests to negotiate
+ * anew) cost a peer nothing, and OpenSSL comes back only when the descriptor is
+ * empty.  A call gets so many reads, two a record, before others have their
+ * turn; so many calls in a row that used them up for nothing are an attack.
+ */
+#define READS_PER_CALL 64
+#define VAIN_CALLS_MAX 64
+
 struct stream_tls {
 	struct stream stream; /* first */
 	SSL *ssl;	      /* owned; NULL only while being made */
 	bool client;	      /* we are the client: it is an upstream */
 	uint8_t *kept;	      /* owned; peeked bytes not yet read, or NULL */
 	size_t kept_at, kept_n;
-	int failed; /* errno of the descriptor, 0: none */
-	bool ended; /* the descriptor gave end of file */
+	int failed;	/* errno of the descriptor, 0: none */
+	bool ended;	/* the descriptor gave end of file */
+	unsigned reads; /* of the descriptor, in the present call */
+	unsigned vain;	/* calls in a row that used theirs up for nothing */
 	uint8_t host[VERIFY_HOST_MAX];
 	size_t host_n;
 	bool literal;
@@ -54,6 +65,10 @@ bio_read(BIO *bio, char *out, int max)
 			t->kept = NULL;
 		}
 		return (int)n;
+	}
+	if (t->reads++ == READS_PER_CALL) {
+		BIO_set_retry_read(bio);
+		return -1;
 	}
 	do
 		got = recv(t->stream.fd, out, (size_t)max, 0);
@@ -220,13 +235,23 @@ fail_tls(struct stream_tls *t)
 	return STREAM_IO_BROKEN;
 }
 
+static enum stream_io
+want_read(struct stream_tls *t)
+{
+	if (t->reads <= READS_PER_CALL || ++t->vain <= VAIN_CALLS_MAX)
+		return STREAM_IO_READ;
+	stream_fail(&t->stream, other_reason(t),
+	    "too many TLS records without data");
+	return STREAM_IO_BROKEN;
+}
+
 /* What OpenSSL's refusal `result` means for the stream. */
 static enum stream_io
 outcome(struct stream_tls *t, int result)
 {
 	switch (SSL_get_error(t->ssl, result)) {
 	case SSL_ERROR_WANT_READ:
-		return STREAM_IO_READ;
+		return want_read(t);
 	case SSL_ERROR_WANT_WRITE:
 		return STREAM_IO_WRITE;
 	case SSL_ERROR_ZERO_RETURN:
@@ -256,6 +281,7 @@ tls_start(struct stream *s)
 	int result;
 
 	ERR_clear_error();
+	t->reads = 0;
 	result = SSL_do_handshake(t->ssl);
 	if (result != 1) {
 		enum stream_io io = outcome(t, result);
@@ -283,8 +309,12 @@ tls_read(struct stream *s, uint8_t *p, size_t max, size_t *n)
 	int result;
 
 	ERR_clear_error();
+	t->reads = 0;
 	result = SSL_read_ex(t->ssl, p, max, n);
-	return result == 1 ? STREAM_IO_OK : outcome(t, result);
+	if (result != 1)
+		return outcome(t, result);
+	t->vain = 0;
+	return STREAM_IO_OK;
 }
 
 static enum stream_io
@@ -294,6 +324,7 @@ tls_write(struct stream *s, const uint8_t *p, size_t n, size_t *done)
 	int result;
 
 	ERR_clear_error();
+	t->reads = 0;
 	result = SSL_write_ex(t->ssl, p, n, done);
 	return result == 1 ? STREAM_IO_OK : outcome(t, result);
 }

@@ -465,6 +465,50 @@ stream_tls_never_resumes(void **state)
 	}
 }
 
+/* RFC 8446 4.6.3: a peer may send key updates as it likes, and no data. */
+static void
+stream_tls_bears_some_key_updates_and_no_flood(void **state)
+{
+	struct bed *b = *state;
+	int fd[2];
+	size_t n = 0;
+
+	bed_pair(fd);
+	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+	SSL *ssl = client_on(ctx, fd[1]);
+	struct stream *s = accept_one(b, fd[0], (struct slice){ 0 });
+	step(b, ssl);
+	for (int i = 0; i < 500; i++) {
+		assert_int_equal(SSL_key_update(ssl,
+				     SSL_KEY_UPDATE_NOT_REQUESTED),
+		    1);
+		assert_int_equal(SSL_do_handshake(ssl), 1);
+		if (i % 50 == 49)
+			bed_turn(b);
+	}
+	assert_int_equal(SSL_write(ssl, "data", 4), 4);
+	bed_turn(b);
+	assert_true(slice_eq(stream_peek(s), SLICE("data")));
+	stream_take(s, 4);
+
+	while (!stream_is_broken(s) && n < 20000) {
+		for (int i = 0; i < 100; i++, n++) {
+			(void)SSL_key_update(ssl, SSL_KEY_UPDATE_NOT_REQUESTED);
+			(void)SSL_do_handshake(ssl);
+		}
+		bed_turn(b);
+	}
+	assert_true(stream_is_broken(s));
+	assert_string_equal(stream_text(s),
+	    "too many TLS records without data");
+	assert_int_equal(stream_reason(s), REASON_CLIENT_ABORT);
+	stream_close(s);
+	bed_turn(b);
+	SSL_free(ssl);
+	SSL_CTX_free(ctx);
+	close(fd[1]);
+}
+
 #define BYTES(text) text, sizeof(text) - 1
 
 static const struct {
@@ -568,6 +612,8 @@ main(void)
 		    stream_tls_says_that_the_origin_wants_a_certificate),
 		cmocka_unit_test(stream_tls_answers_each_kind_of_client),
 		cmocka_unit_test(stream_tls_never_resumes),
+		cmocka_unit_test(
+		    stream_tls_bears_some_key_updates_and_no_flood),
 		cmocka_unit_test(stream_tls_refuses_what_is_not_tls),
 		cmocka_unit_test(stream_tls_says_that_the_client_went_away),
 		cmocka_unit_test(stream_tls_wants_a_real_host),
