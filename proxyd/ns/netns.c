@@ -13,7 +13,7 @@
 #include "ns/pass.h"
 #include "ns/setup.h"
 
-#define START_MS 10000 /* for the helper; it needs some milliseconds */
+#define START_MS 30000 /* milliseconds are enough, but for a machine in need */
 
 struct netns_user
 netns_user_self(void)

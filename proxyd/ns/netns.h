@@ -85,7 +85,7 @@ void netns_user_home(const struct netns_user *user, char *home, size_t size);
 
 /*
  * Make the namespaces, the listeners and the rules.  Blocks some milliseconds,
- * at most ten seconds.
+ * at most thirty seconds.
  *
  * ns	 set on success only; netns_release() gives it back
  * fail	 set on failure only; says which of user namespace, network namespace

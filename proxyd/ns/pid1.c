@@ -16,7 +16,7 @@
 #include "ns/pass.h"
 #include "ns/pid1.h"
 
-#define START_MS 10000 /* for the process to exist; it needs a few */
+#define START_MS 30000 /* milliseconds are enough, but for a machine in need */
 #define STOP_MS 10000  /* for its next word when it settles */
 
 /*

@@ -109,7 +109,11 @@ mount -t devpts -o ptmxmode=0666 devpts /dev/pts
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 [[ -e /dev/ptmx ]] || ln -s pts/ptmx /dev/ptmx
 chown 1000:1000 /home/tester
-chmod 1777 /tmp
+chmod 1777 /tmp /tree/build
+echo 'nameserver 127.0.0.1' >/etc/resolv.conf
+# They would be loaded when wanted, but under emulation that takes its time.
+modprobe -a overlay nf_tables nft_chain_nat nft_redir nft_ct nft_limit nft_log \
+	nfnetlink_log
 uname -r
 read -r -a tests </tree/tests.args
 cd /tree/tests/e2e
