@@ -107,6 +107,8 @@ record_failure(struct monitor *m, const char *text)
 
 	fill(m, &e, EVENT_ALARM);
 	event_str(&e, FIELD_DETAIL, text);
+	if (m->why != REASON_ALLOW)
+		event_reason(&e, m->why);
 	(void)record(m, &e, NULL);
 	if (m->attached)
 		return;

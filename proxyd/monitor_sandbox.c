@@ -33,6 +33,7 @@ on_links(evutil_socket_t fd, short what UNUSED, void *arg)
 	if (!watch_read(fd, name))
 		return;
 	pid1_signal(&s->pid1, SIGKILL);
+	s->monitor->why = REASON_L3_LINK;
 	monitor_fail(s->monitor,
 	    "the link %s appeared in the sandbox's "
 	    "network namespace; it was cut off",

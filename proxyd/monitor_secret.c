@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/wr.h"
@@ -75,6 +76,21 @@ read_variable(const char *name, uint8_t *bytes, size_t max, const char **why)
 	return (ssize_t)n;
 }
 
+/* It could be guessed piece by piece, by what is masked. */
+static void
+warn_if_short(const struct monitor *m, const struct owner_credential *c,
+    const uint8_t *bytes, size_t n)
+{
+	if (n != 0 && bytes[n - 1] == '\n')
+		n--;
+	if (n >= LIMIT_SECRET_SEARCH_MIN || !c->public.response_filter ||
+	    m->cfg->quiet || m->stage >= STAGE_RUNNING)
+		return;
+	log_warn("credential `%.*s`: a secret under %d bytes is not masked in "
+		 "answers",
+	    SLICE_ARG(c->public.name), LIMIT_SECRET_SEARCH_MIN);
+}
+
 static int
 send_one(struct monitor *m, uint32_t i)
 {
@@ -91,6 +107,8 @@ send_one(struct monitor *m, uint32_t i)
 		    &why);
 	else
 		n = read_variable(source, bytes, sizeof(bytes), &why);
+	if (n > 0)
+		warn_if_short(m, &c, bytes, (size_t)n);
 	wr_u32(&w, i);
 	wr_u8(&w, n > 0 ? 1 : 0);
 	wr_slice16(&w, slice_of(bytes, n > 0 ? (size_t)n : 0));

@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/reason.h"
 #include "net/channel.h"
 #include "policy/owner.h"
 #include "policy/program.h"
@@ -85,6 +86,7 @@ struct monitor {
 	bool ran;			/* the command was started */
 	uint64_t n_denied, n_alarms;	/* as the scribe told at the end */
 	struct buf last_hash;
+	enum reason why; /* of the alarm that ends the run; ALLOW: none */
 	struct sandbox *sandbox; /* owned */
 };
 

@@ -25,8 +25,8 @@ static const char *const remedy_zero =
     "The limit of user namespaces is 0. As root: "
     "sysctl -w user.max_user_namespaces=10000";
 static const char *const remedy_limit =
-    "A limit of namespaces was met (sysctl user.max_user_namespaces, "
-    "user.max_net_namespaces, or 32 levels of nesting).";
+    "A limit of namespaces was met (the sysctl user.max_*_namespaces of that "
+    "kind, or 32 levels of nesting).";
 static const char *const remedy_container =
     "This is a container whose runtime forbids it. Start it with "
     "--security-opt seccomp=unconfined --security-opt apparmor=unconfined "

@@ -37,7 +37,7 @@ step_between(const struct inside_config *config)
 	if (netns_enter(config->pid1->netns, &p.fail) == -1)
 		goto end;
 	if (unshare(more) == -1) {
-		fail_refused(&p.fail, FAIL_MOUNT,
+		fail_refused(&p.fail, FAIL_USER,
 		    "cannot make mount, IPC, UTS and cgroup namespaces");
 		goto end;
 	}

@@ -151,6 +151,46 @@ def test_a_route_that_echoes_three_times_is_closed(here):
     assert len(here.origin_requests()) == 4
 
 
+def lifted(bed, key):
+    """The API with one more key on its credential."""
+    return bed(API, Bed.config().replace('    secret: {file: token}\n',
+                                         '    secret: {file: token}\n' + key))
+
+
+def test_an_origin_that_is_known_to_echo_is_masked_and_never_closed(bed):
+    here = lifted(bed, '    echo: mask\n')
+    got = here.run('for i in 1 2 3 4 5; do curl -sS https://api.test/_echo; '
+                   'done')
+    assert not in_bytes(got.out.encode(), forms(here.canary)), got
+    assert got.out.count('Bearer ' + '*' * len(here.canary)) == 5, got
+    assert got.reasons() == [] and len(got.find(event='alarm')) == 5, got
+
+
+def test_an_owner_may_have_answers_unsearched(bed):
+    here = lifted(bed, '    response_filter: false\n')
+    got = here.run('curl -sS -H "Accept-Encoding: gzip" -H "Range: bytes=0-" '
+                   'https://api.test/_echo')
+    assert here.canary in got.out and got.reasons() == [], got
+    assert 'Accept-Encoding: gzip' in here.origin_requests()[0]['head']
+
+
+def test_an_owner_may_let_ranges_through(bed):
+    here = lifted(bed, '    ranges: true\n')
+    got = here.run('curl -sS -H "Range: bytes=0-" https://api.test/_echo')
+    assert got.reasons() == [] and here.canary not in got.out, got
+    assert 'Range: bytes=0-' in here.origin_requests()[0]['head'], got
+
+
+def test_a_short_secret_is_no_oracle(bed):
+    """CR-30: what the sandbox could guess is not masked, and that is said."""
+    here = bed(API, Bed.config().replace('{file: token}', '{file: short}'))
+    here.write('.config/duenna/short', 'fifteen-bytes-0', 0o600)
+    give(here.settings)
+    got = here.run('for i in 1 2 3 4; do curl -sS https://api.test/_echo; done')
+    assert got.out.count('Bearer fifteen-bytes-0') == 4, got
+    assert got.reasons() == [] and '16' in got.err, got
+
+
 def test_a_range_is_refused_where_a_token_is_attached(here):
     got = here.run('curl -sS -r 0-5 https://api.test/x; '
                    'curl -sS -r 0-5 https://ok.test/x')

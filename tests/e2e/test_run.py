@@ -2,6 +2,7 @@
 """`duenna run` as a command: what it gives back, what the command sees."""
 import os
 import signal
+import subprocess
 import time
 
 import pytest
@@ -92,7 +93,7 @@ def test_standard_streams_are_the_callers_and_no_more_descriptors(here):
 def test_the_roles_have_an_empty_environment_and_no_privilege(here):
     run = here.start(['sleep', '4'])
     time.sleep(1.5)
-    seen = {}
+    seen, spaces, limits, owners = {}, {}, {}, {}
     for role, pids in run.roles().items():
         for pid in pids:
             with open('/proc/%d/environ' % pid, 'rb') as f:
@@ -100,12 +101,26 @@ def test_the_roles_have_an_empty_environment_and_no_privilege(here):
             with open('/proc/%d/status' % pid, encoding='utf-8') as f:
                 seen[role] = dict(line.rstrip('\n').split(':\t', 1)
                                   for line in f if ':\t' in line)
+            spaces[role] = {kind: os.readlink('/proc/%d/ns/%s' % (pid, kind))
+                            for kind in ('user', 'net')}
+            with open('/proc/%d/limits' % pid, encoding='utf-8') as f:
+                limits[role] = [line.split()[4:6] for line in f
+                                if line.startswith('Max core')]
+            owners[role] = os.stat('/proc/%d/stat' % pid).st_uid
     got = run.wait()
     assert {'worker', 'dialer', 'keeper', 'scribe'} <= set(seen), got
     for role, status in seen.items():
         assert status['NoNewPrivs'].strip() == '1', role
         assert status['Seccomp'].strip() == '2', role
-        assert int(status['CapEff'], 16) == 0, (role, status['CapEff'])
+        for caps in ('CapEff', 'CapPrm', 'CapInh', 'CapAmb'):
+            assert int(status[caps], 16) == 0, (role, caps, status[caps])
+        assert limits[role] == [['0', '0']], (role, limits)
+        # what cannot be dumped or traced is not its user's any more
+        assert owners[role] != int(status['Uid'].split()[0]), (role, owners)
+        ours = {kind: os.readlink('/proc/self/ns/' + kind)
+                for kind in ('user', 'net')}
+        assert spaces[role]['user'] != ours['user'], role
+        assert (spaces[role]['net'] == ours['net']) == (role == 'dialer'), role
 
 
 def test_no_file_that_the_command_sees_has_the_token_or_the_ca_key(here):
@@ -278,6 +293,37 @@ def test_a_log_that_is_no_plain_file_is_refused(here, make):
     make(here.home + '/odd')
     got = here.run('true', ['--audit', here.home + '/odd'])
     assert got.exit == 125, got
+
+
+@pytest.mark.parametrize('role', ['worker', 'keeper'])
+def test_a_role_that_dies_three_times_ends_the_run(here, role):
+    run = here.start(['sleep', '60'])
+    killed = set()
+    until = time.monotonic() + 20
+    while len(killed) < 3 and time.monotonic() < until:
+        for pid in set(run.roles().get(role, [])) - killed:
+            time.sleep(0.3)  # it is in its place by then
+            os.kill(pid, signal.SIGKILL)
+            killed.add(pid)
+    got = run.wait(15)
+    assert len(killed) == 3 and got.exit == 125, got
+    assert 'the %s ended three times' % role in got.err, got
+    alarms = got.find(event='alarm')
+    assert alarms and role in alarms[-1]['duenna.detail'], got
+
+
+def test_another_link_in_the_sandbox_cuts_it_off(here):
+    """L3-27: from outside, since nobody inside may make one."""
+    run = here.start(['sh', '-c', 'echo; sleep 20; curl -sS https://ok.test/'])
+    run.child.stdout.readline()
+    inside = [pid for pid, line in descendants(run.child.pid).items()
+              if line[0] in ('sh', 'sleep')]
+    subprocess.run(['nsenter', '--net=/proc/%d/ns/net' % inside[0], 'ip',
+                    'link', 'add', 'other', 'type', 'bridge'], check=True)
+    got = run.wait(10)
+    assert got.exit == 125 and 'the link other' in got.err, got
+    assert [r['reason'] for r in got.find(event='alarm')] == ['l3.link'], got
+    assert got.seconds < 10 and not here.origin_requests(), got
 
 
 def test_run_as_root_gives_the_command_a_user_of_its_own(here):

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where something that the sandbox is made of is missing: `run` says what and
+how to get it, and the command never runs.  `doctor` says the same before."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from bed import as_user, base, give, program, roles_of
+
+RULES = '- allow: https://ok.test/**\n'
+
+
+@pytest.fixture
+def here(bed):
+    return bed(RULES)
+
+
+def another(here, nft):
+    """`duenna` beside another duenna-nft (a script), or beside none."""
+    folder = here.home + '/bin'
+    os.makedirs(folder)
+    shutil.copy(program(), folder)
+    if nft is not None:
+        here.write('bin/duenna-nft', '#!/bin/sh\n' + nft, 0o755)
+    give(folder)
+    return folder + '/duenna'
+
+
+def tried(here, line):
+    """Run it; the command would leave a file."""
+    done = subprocess.run(line, cwd=here.project, env=here.environment(),
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=30, check=False)
+    assert not os.path.exists(here.project + '/ran'), done
+    return done
+
+
+RUN = ['run', '--', 'touch', 'ran']
+
+
+@pytest.mark.parametrize('nft, said', [
+    ('echo "Operation not supported"; exit 1', 'Operation not supported'),
+    ('kill -9 $$', 'duenna-nft'),
+    (None, 'duenna-nft')], ids=['refused', 'killed', 'missing'])
+def test_without_rules_nothing_is_run(here, nft, said):
+    done = tried(here, as_user([another(here, nft), *RUN]))
+    assert done.returncode == 125 and said in done.stderr, done
+    assert not here.origin_events() and not here.resolver_questions()
+
+
+# A namespace around it, in which no other may be made.
+FORBIDDEN = ['unshare', '--user', '--map-current-user', '--keep-caps', 'sh',
+             '-c', 'echo 0 > /proc/sys/user/max_%s_namespaces; '
+             'exec setpriv --inh-caps=-all --ambient-caps=-all "$@"', '-']
+
+
+@pytest.mark.parametrize('kind', ['user', 'net', 'mnt', 'pid'])
+def test_without_namespaces_nothing_is_run_and_the_remedy_is_said(here, kind):
+    around = [word % kind if '%s' in word else word for word in FORBIDDEN]
+    for command in (RUN, ['doctor']):
+        done = tried(here, as_user([*around, program(), *command]))
+        assert done.returncode == (125 if command is RUN else 1), done
+        said = done.stderr + done.stdout
+        assert 'No space left' in said, done
+        assert 'max_%s_namespaces' % ('user' if kind == 'user' else '*') in \
+            said, done
+
+
+def test_a_clerk_that_dies_is_an_error_and_nothing_is_run(here):
+    rules = ''.join('      - allow: https://h%d.ok.test/**\n' % i
+                    for i in range(60000))
+    here.write('project/big.yaml',
+               'version: 1\npolicies:\n  p:\n    rules:\n' + rules)
+    give(here.project)
+    run = here.start(['touch', 'ran'], ['--policy', 'big.yaml'])
+    until = time.monotonic() + 20
+    clerk = []
+    # the first one reads the owner's configuration and is soon gone
+    while time.monotonic() < until and run.child.poll() is None and \
+            len(clerk) < 1:
+        clerk = roles_of(run.child.pid).get('clerk', [])
+    assert clerk, 'no clerk was seen'
+    os.kill(clerk[0], signal.SIGKILL)
+    got = run.wait(20)
+    assert got.exit == 125 and 'clerk' in got.err, got
+    assert not os.path.exists(here.project + '/ran'), got
+
+
+def test_doctor_tells_what_run_needs(here):
+    status, out, err = here.duenna('doctor')
+    assert status == 0 and 'MISSING' not in out, out + err
+    for name in ('namespaces', 'sandbox'):
+        assert 'ok      ' + name in out, out
+    status, out, err = here.duenna('doctor', '--json')
+    said = json.loads(out)
+    assert status == 0 and said['ok'] is True, out + err
+    assert not [d for d in os.listdir('/tmp') if d.startswith('duenna-doctor')]
+
+
+def test_doctor_inside_tries_the_ways_out(here):
+    folder = here.project + '/bin'
+    shutil.copytree(base() + '/bed/bin', folder)
+    give(folder)
+    got = here.run('./bin/duenna doctor; echo "exit $?"')
+    assert got.out.endswith('exit 0\n') and 'MISSING' not in got.out, got
+    assert len(got.out.splitlines()) > 5, got
+    assert not here.origin_events() and not here.resolver_questions(), got
