@@ -24,7 +24,7 @@
 	X(DETACH, "detach", "a sandbox is gone") \
 	X(FLOW_BEGIN, "flow.begin", "a connection, before its first byte to an upstream") \
 	X(FLOW_END, "flow.end", "a connection is over") \
-	X(REQUEST_BEGIN, "request.begin", "a request that carries a credential, before it is sent") \
+	X(REQUEST_BEGIN, "request.begin", "a request that carries a credential, before it is sent or tried again") \
 	X(REQUEST_END, "request.end", "a request: refused, or done with") \
 	X(DIAL, "dial", "an outward connection, made or refused; written by the dialer") \
 	X(RELEASE, "release", "a credential given for one request, or refused; written by the keeper") \

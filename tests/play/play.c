@@ -282,6 +282,8 @@ do_peer(struct play *p, struct peer *peer, struct slice s)
 		peer->ends = true;
 	} else if (take(&s, "breaks")) {
 		peer->breaks = true;
+	} else if (take(&s, "unverified")) {
+		peer->is_tls = false;
 	} else if (take(&s, "window")) {
 		peer->window = take_number(&s);
 	} else {

@@ -4,6 +4,8 @@
 
 #include <cmocka.h>
 
+#include "policy/carry.h"
+#include "policy/inside.h"
 #include "policy_bed.h"
 
 static const char config[] =
@@ -85,6 +87,22 @@ carry_attaches_what_the_rule_names(void **state)
 	    REASON_HTTP_HEADER);
 }
 
+/* No rule like that loads, so the rule is handed over by itself. */
+static void
+carry_gives_nothing_to_plain_http(void **state)
+{
+	const struct bed *b = *state;
+	struct facts f =
+	    bed_request(b->program, "GET", "https://api.test/both");
+	struct ask a = { .m = &b->program->image, .f = &f };
+
+	a.v.rule = policy_decide(b->program, &f).rule;
+	assert_int_equal(carry_judge(&a), REASON_ALLOW);
+	a.v.n_credentials = 0;
+	f.scheme = SCHEME_HTTP;
+	assert_int_equal(carry_judge(&a), REASON_CRED_PLAINTEXT);
+}
+
 static void
 carry_judges_the_clients_own(void **state)
 {
@@ -144,6 +162,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(carry_attaches_what_the_rule_names),
+		cmocka_unit_test(carry_gives_nothing_to_plain_http),
 		cmocka_unit_test(carry_judges_the_clients_own),
 		cmocka_unit_test(carry_judges_placeholders),
 	};

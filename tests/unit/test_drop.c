@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is left to a role behind each stage of priv/drop.c, tried in a child:
+ * files by Landlock alone, then calls by the system-call list.
+ */
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/attr.h"
+#include "priv/role.h"
+
+enum seen {
+	SEEN_OK,
+	SEEN_REFUSED,
+	SEEN_KILLED, /* by SIGSYS */
+	SEEN_BROKEN, /* a stage failed, or it ended in another way */
+};
+
+static int
+read_file(void)
+{
+	return open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+}
+
+static int
+write_file(void)
+{
+	return open("/tmp/duenna-test-drop", O_WRONLY | O_CREAT | O_CLOEXEC,
+	    0600);
+}
+
+static int
+make_socket(void)
+{
+	return socket(AF_INET, SOCK_STREAM, 0);
+}
+
+static int
+make_unix(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM, 0);
+}
+
+static int
+execute(void)
+{
+	char name[] = "true", *argv[] = { name, NULL }, *env[] = { NULL };
+
+	return execve("/bin/true", argv, env);
+}
+
+static int
+make_process(void)
+{
+	return (int)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static enum seen
+tried(enum role role, bool last, int (*try)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (isolate_start(role) != 0 || isolate_role(role) != 0 ||
+		    (last && isolate_last(role) != 0))
+			_exit(SEEN_BROKEN);
+		_exit(try() >= 0 ? SEEN_OK : SEEN_REFUSED);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status) == SIGSYS ? SEEN_KILLED : SEEN_BROKEN;
+	return (enum seen)WEXITSTATUS(status);
+}
+
+static void
+want(enum role role, bool last, int (*try)(void), enum seen seen)
+{
+	print_message("# %s %s\n", role_name(role), last ? "last" : "role");
+	assert_int_equal(tried(role, last, try), seen);
+}
+
+static void
+landlock_leaves_no_file(void **state)
+{
+	(void)state;
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0,
+		LANDLOCK_CREATE_RULESET_VERSION) < 1)
+		skip();
+	want(ROLE_CLERK, false, read_file, SEEN_OK);
+	want(ROLE_DIALER, false, read_file, SEEN_OK);
+	want(ROLE_WORKER, false, read_file, SEEN_REFUSED);
+	want(ROLE_KEEPER, false, read_file, SEEN_REFUSED);
+	want(ROLE_SCRIBE, false, read_file, SEEN_REFUSED);
+	for (int r = ROLE_CLERK; r < ROLE_COUNT; r++) {
+		want((enum role)r, false, write_file, SEEN_REFUSED);
+		want((enum role)r, false, execute, SEEN_REFUSED);
+	}
+}
+
+static void
+the_list_of_calls_kills(void **state)
+{
+	(void)state;
+	for (int r = ROLE_CLERK; r < ROLE_COUNT; r++) {
+		want((enum role)r, true, make_socket,
+		    r == ROLE_DIALER ? SEEN_OK : SEEN_KILLED);
+		want((enum role)r, true, make_unix, SEEN_KILLED);
+		want((enum role)r, true, execute, SEEN_KILLED);
+		want((enum role)r, true, make_process, SEEN_KILLED);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(landlock_leaves_no_file),
+		cmocka_unit_test(the_list_of_calls_kills),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
