@@ -26,11 +26,6 @@ class Check:
             self.bad += 1
         return bool(true)
 
-    @staticmethod
-    def skip(what, why):
-        """A line for what this machine lacks; it never makes a check pass."""
-        print('skip - %s: %s' % (what, why), flush=True)
-
 
 def main(body, in_bed=True, build='build'):
     """Run body(check); 0 only if something was seen and nothing was wrong."""

@@ -50,7 +50,7 @@ def in_memory(pid, wanted):
                 for row in f]
     with open('/proc/%d/mem' % pid, 'rb', buffering=0) as mem:
         for low, high, rights in maps:
-            if 'r' not in rights or 'w' not in rights:
+            if 'r' not in rights:
                 continue
             if _in_range(mem, int(low, 16), int(high, 16), wanted):
                 return True

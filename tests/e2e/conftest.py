@@ -5,6 +5,7 @@ After each test the invariants that always hold are looked at: the token is
 nowhere but in its slot, each log verifies, and every verdict of it comes out
 again from its facts.
 """
+import json
 import os
 import sys
 
@@ -15,6 +16,8 @@ import bed as bed_module  # noqa: E402
 from canary import files_with, forms, in_bytes  # noqa: E402
 
 REPLAYED = bed_module.BUILD + '/e2e-replay.tsv'  # for done-check 8
+DECIDED = ('flow.begin', 'flow.end', 'request.begin', 'request.end', 'dial',
+           'dns')  # events whose verdict follows from their facts
 SLOTS = ('authorization', 'x-api-key')
 
 
@@ -57,13 +60,17 @@ def token_is_only_in_its_slot(it):
 def logs_hold(it):
     for log in it.logs():
         root = os.stat(log).st_uid == 0
-        said = [it.duenna('audit', what, log, root=root)
+        said = [it.duenna('audit', what, '--json', log, root=root)
                 for what in ('verify', 'replay')]
         with open(REPLAYED, 'a', encoding='utf-8') as f:
             f.write('%s\t%d\t%d\n' % (os.path.basename(log), said[0][0],
                                       said[1][0]))
         assert said[0][0] == 0, said[0]
         assert said[1][0] == 0, said[1]
+        # each record of a decision was, or this proves nothing
+        rows = bed_module.read_lines(log)
+        wanted = [r for r in rows if r['event'] in DECIDED and 'verdict' in r]
+        assert json.loads(said[1][1])['decided'] >= len(wanted), said[1]
 
 
 @pytest.fixture

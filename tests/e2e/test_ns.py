@@ -924,6 +924,20 @@ def test_a_shell_in_there_has_jobs_of_its_own(terminal):
     terminal.expect('status=5')
 
 
+def test_nothing_is_typed_into_the_callers_terminal(place, terminal):
+    """On the own terminal, where the kernel itself would allow it."""
+    place.write('project/type.py', 'import fcntl\n'
+                'for request in (0x5412, 0x541C, 1 << 32 | 0x5412):\n'
+                '    try:\n'
+                '        fcntl.ioctl(0, request, b"x")\n'
+                '        print("typed")\n'
+                '    except OSError as e:\n'
+                '        print(e.strerror)\n')
+    terminal.line('$PROBE /usr/bin/python3 type.py; echo end')
+    assert terminal.expect('end\r\n').split('\r\n') == \
+        ['Operation not permitted'] * 3 + ['']
+
+
 def test_the_terminals_of_others_are_not_there(terminal):
     terminal.line('$PROBE sh -c "ls /dev/pts; echo end"')
     assert terminal.expect('end').split() == ['ptmx']

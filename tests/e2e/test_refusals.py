@@ -155,6 +155,36 @@ def test_two_allowed_names_are_not_one(bed):
     assert {r['host'] for r in here.origin_requests()} == {'ok.test'}
 
 
+SELF = '''
+import socket
+ports = set()
+for name, host in (('tcp', '127.0.0.1'), ('tcp6', '::1')):
+    try:
+        rows = open('/proc/net/' + name).read().splitlines()[1:]
+    except OSError:
+        continue
+    ports |= {(host, int(r.split()[1].rpartition(':')[2], 16)) for r in rows
+              if r.split()[3] == '0A'}
+for host, port in sorted(ports):
+    s = socket.create_connection((host, port), 5)
+    s.settimeout(8)
+    try:
+        s.sendall(b'GET / HTTP/1.1\\r\\nHost: ok.test\\r\\n\\r\\n')
+        print(port, s.recv(4096))
+    except OSError as e:
+        print(port, e)
+'''
+
+
+def test_duennas_own_listeners_lead_nowhere(bed):
+    """SR-09: dialled directly, where nothing was redirected."""
+    here = bed('- allow: http://ok.test/**')
+    got = here.run(['/usr/bin/python3', '-c', SELF], timeout=60)
+    assert len(got.out.splitlines()) >= 2, got
+    assert 'dst.self' in got.reasons(), got
+    assert b'hello' not in got.out.encode() and not here.origin_events(), got
+
+
 def test_ipv6_literals_are_refused_too(bed):
     here = bed(READ)
     got = here.run("curl -sS -m 5 -g 'http://[2001:db8::66]/'; "

@@ -131,6 +131,15 @@ def test_there_are_no_tickets_and_no_second_life_of_a_session(here):
     assert 'Reused' not in got.out and 'ticket' not in got.out.lower(), got
 
 
+def test_nothing_is_negotiated_again(here):
+    """TL-18: TLS 1.2, where a client may ask for it."""
+    got = here.run('(sleep 1; echo R; sleep 2) | openssl s_client -tls1_2 '
+                   '-connect ok.test:443 -servername ok.test 2>&1')
+    assert got.out.count('RENEGOTIATING') == 1, got
+    assert 'no renegotiation' in got.out.split('RENEGOTIATING')[1], got
+    assert 'verify return' not in got.out.split('RENEGOTIATING')[1], got
+
+
 def test_the_leaf_has_one_name_and_a_short_life_and_cannot_sign(here):
     got = here.run('echo | openssl s_client -connect ok.test:443 -servername '
                    'ok.test -showcerts 2>/dev/null | openssl x509 -noout -text')

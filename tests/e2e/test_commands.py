@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands beside `run`: what they print, and their exit status: 0 yes,
+1 no, 2 usage."""
+import json
+import os
+import shutil
+
+import pytest
+
+from bed import base, give
+
+RULES = '''
+- name: issues
+  allow: https://api.test/repos/**
+  methods: [GET, POST]
+  credential: api
+- deny: https://ok.test/admin/**
+- allow: https://ok.test/**
+'''
+
+
+@pytest.fixture
+def here(bed):
+    return bed(RULES)
+
+
+@pytest.mark.parametrize('line, status, said', [
+    ('https://api.test/repos/a', 0, 'issues'),
+    ('-X POST https://api.test/repos/a', 0, 'issues'),
+    ('-X DELETE https://api.test/repos/a', 1, 'http.method_denied'),
+    ('https://api.test/other', 1, 'http.path_denied'),
+    ('https://ok.test/admin/x', 1, 'deny.rule'),
+    ('https://ok.test/x/../admin', 1, 'http.path_invalid'),
+    ('https://evil.test/', 1, 'tls.sni_denied'),
+    ('https://ok.test:8443/', 1, 'dst.port'),
+    ('api.test/repos', 2, 'https://api.test/repos'),
+    ('', 2, 'usage'),
+    ('--push acme/widgets https://api.test/', 2, 'not in this version')])
+def test_explain_says_what_run_would_do(here, line, status, said):
+    got, out, err = here.duenna('explain', *line.split())
+    assert got == status and said in out + err, out + err
+    if status != 2:
+        got, out, err = here.duenna('explain', '--json', *line.split())
+        word = json.loads(out)
+        assert got == status and word['allow'] == (got == 0), out
+    assert here.canary not in out + err
+
+
+def test_explain_decides_what_run_decides(here):
+    for url in ('https://api.test/repos/a', 'https://api.test/other',
+                'https://ok.test/admin/x', 'https://ok.test/x'):
+        said = json.loads(here.duenna('explain', '--json', url)[1])
+        got = here.run(['curl', '-sS', url])
+        row = got.find(event='request.end')[0]
+        assert said['allow'] == (row['verdict'] == 'allow'), (said, row)
+        assert said['reason'] == row['reason'], (said, row)
+
+
+def test_check_and_its_exit_status(here):
+    status, out, _ = here.duenna('check')
+    assert status == 0 and all(': warning: ' in line
+                               for line in out.splitlines()), out
+    assert here.duenna('check', 'nothing.yaml')[0] == 1
+    assert here.duenna('check', '--nonsense')[0] == 2
+    here.write('project/bad.yaml', 'version: 1\npolicies:\n  p:\n    rules:\n'
+               '      - allows: https://a.test/\n')
+    status, out, err = here.duenna('check', 'bad.yaml')
+    assert status == 1 and out.startswith('bad.yaml:5:9: '), out + err
+    assert 'allow' in out, 'the nearest key'
+    status, out, _ = here.duenna('check', '--json', 'bad.yaml')
+    assert status == 1 and json.loads(out), out
+
+
+def test_the_key_of_the_machine_is_the_logs(here):
+    here.run('true')
+    log = here.logs()[0]
+    status, key, _ = here.duenna('audit', 'key')
+    assert status == 0 and len(key.strip()) == 64
+    assert here.duenna('audit', 'verify', '--key', key.strip(), log)[0] == 0
+    other = 'f' * 64
+    assert here.duenna('audit', 'verify', '--key', other, log)[0] == 1
+    said = json.loads(here.duenna('audit', 'verify', '--json', log)[1])
+    last = said.get('hash') or said['last']
+    assert here.duenna('audit', 'verify', '--hash', last, log)[0] == 0
+    assert here.duenna('audit', 'verify', '--hash', other, log)[0] == 1
+    assert here.duenna('audit', 'nonsense')[0] == 2
+    assert here.duenna('audit', 'show', 'nothing.jsonl')[0] in (1, 2)
+
+
+def test_the_end_names_the_last_hash(here):
+    got = here.run('curl -sS https://evil.test/')
+    last = [r for r in got.audit if r['event'] != 'checkpoint'][-1]
+    assert last['hash'] in got.err or got.audit[-1]['hash'] in got.err, got
+
+
+def test_ca_inside_is_what_programs_trust(here):
+    folder = here.project + '/bin'
+    os.makedirs(folder)
+    shutil.copy(base() + '/bed/bin/duenna', folder)
+    give(folder)
+    got = here.run('./bin/duenna ca show; ./bin/duenna ca env; '
+                   './bin/duenna ca bundle > b.pem; '
+                   'curl -sS --cacert b.pem https://ok.test/x')
+    assert 'NODE_EXTRA_CA_CERTS' in got.out and 'hello from ok.test' in got.out
+    assert 'PRIVATE' not in got.out, got
+    assert here.duenna('ca', 'show')[0] == 1
+
+
+def test_an_address_stays_over_runs(here):
+    """DN-24: a snapshot, or a program that keeps what it resolved."""
+    line = 'getent ahostsv4 ok.test api.test | sort -u'
+    first, second = (here.run(line).out for _ in range(2))
+    assert first == second and '198.1' in first
+
+
+def test_an_unknown_command_or_option_is_usage(here):
+    assert here.duenna('nonsense')[0] == 2
+    status, _, err = here.duenna('serve')
+    assert status == 2 and err, err
