@@ -49,6 +49,14 @@ why_lost(const struct flow *f)
 	return stream_reason(f->client);
 }
 
+/* What was refused before keeps its reason: a client cannot choose another. */
+static enum step
+lost(struct flow *f, enum reason reason, const char *detail)
+{
+	return f->verdict.allow ? flow_stop(f, reason, detail) :
+				  flow_enter(f, PHASE_CLOSE);
+}
+
 enum step
 step_shake(struct flow *f)
 {
@@ -61,12 +69,13 @@ step_shake(struct flow *f)
 		f->alert = ALERT_INTERNAL_ERROR;
 		return flow_enter(f, PHASE_REFUSE);
 	}
-	if (stream_is_broken(f->client))
-		return flow_stop(f, why_lost(f), stream_text(f->client));
-	if (f->expired)
-		return flow_stop(f, REASON_LIMIT_TIME,
-		    "handshake not over in time");
+	/* It may have ended since: then nothing was asked for, and nothing was
+	 * refused. */
 	if (f->shook && stream_is_ready(f->client))
 		return flow_enter(f, PHASE_SERVE);
+	if (stream_is_broken(f->client))
+		return lost(f, why_lost(f), stream_text(f->client));
+	if (f->expired)
+		return lost(f, REASON_LIMIT_TIME, "handshake not over in time");
 	return STEP_WAIT;
 }

@@ -178,3 +178,26 @@ def test_a_second_context_of_records_agrees_with_the_library(here):
     cases, _ = try_all(here, [raw(records(base, size), pause=0.001, timeout=1)
                               for size in (1, 2, 3, 50)])
     assert all(c.logged() in ([], ['client.abort']) for c in cases), cases
+
+
+def test_a_client_that_only_shakes_hands_was_refused_nothing(here):
+    got = here.run(['/usr/bin/python3', '-c', '''
+import socket, ssl
+context = ssl.create_default_context()
+for _ in range(100):
+    context.wrap_socket(socket.create_connection(("ok.test", 443)),
+                        server_hostname="ok.test").close()
+'''])
+    assert got.exit == 0 and got.reasons() == [], got
+    assert len(got.find(event='flow.end')) == 100, got
+
+
+def test_a_refused_name_keeps_its_reason_whatever_the_client_does(here):
+    """It leaves the handshake with an alert, as one without our root does."""
+    got = here.run('for i in 1 2 3; do curl -sS --cacert /etc/passwd '
+                   '--capath /var/empty https://evil.test/; done; '
+                   'touch none; for i in 1 2 3; do curl -sS --cacert none '
+                   'https://evil.test/; done; for i in 1 2 3; do openssl '
+                   's_client -verify_return_error -CAfile none -connect '
+                   'evil.test:443 -servername evil.test </dev/null; done')
+    assert set(got.reasons()) == {'tls.sni_denied', 'dns.denied'}, got
