@@ -3,11 +3,13 @@
 1 no, 2 usage."""
 import json
 import os
+import re
 import shutil
+import subprocess
 
 import pytest
 
-from bed import base, give
+from bed import TREE, as_user, base, give, program
 
 RULES = '''
 - name: issues
@@ -117,3 +119,27 @@ def test_an_unknown_command_or_option_is_usage(here):
     assert here.duenna('nonsense')[0] == 2
     status, _, err = here.duenna('serve')
     assert status == 2 and err, err
+
+
+def test_the_first_steps_of_the_readme_work_as_they_stand(here):
+    """A person without root and without any setting, word by word."""
+    with open(TREE + '/README.md', encoding='utf-8') as f:
+        blocks = re.findall(r'```sh\n(.*?)```', f.read(), re.S)
+    steps = [b for b in blocks if 'dev build' not in b and './dev' not in b]
+    assert len(steps) >= 2 and 'duenna run' in steps[-1], blocks
+    fresh = here.home + '/fresh'
+    os.makedirs(fresh)
+    give(fresh)
+    with open(here.home + '/steps', 'w', encoding='utf-8') as f:
+        # this one says no, as the page tells
+        f.write('set -ex\n' + '\n'.join(steps).replace(
+            'duenna explain', '! duenna explain'))
+    env = {**here.environment(), 'HOME': fresh,
+           'PATH': os.path.dirname(program()) + ':/usr/bin:/bin'}
+    done = subprocess.run(as_user(['bash', here.home + '/steps']), env=env,
+                          cwd=fresh, stdin=subprocess.DEVNULL, text=True,
+                          capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0 and 'warning' not in done.stderr, done
+    assert 'http.path_denied' in done.stdout, done
+    assert 'OWN_TOKEN' not in done.stdout, done
+    assert os.listdir(fresh + '/.local/state/duenna/log'), done
