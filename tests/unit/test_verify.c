@@ -142,6 +142,7 @@ enum {
 	NO_REQUEST = 4,
 	NO_FLOW = 8,
 	NO_END = 16,
+	BAD_KEY = 32, /* the machine did not sign it */
 };
 
 #define RECORDS 10 /* of a whole one */
@@ -164,6 +165,8 @@ make(unsigned without)
 			     signature, &err),
 	    0);
 	memcpy(machine, sign_key_public(key), sizeof(machine));
+	if ((without & BAD_KEY) != 0)
+		signature[0] ^= 1;
 	assert_true(journal_start(j, machine, signature));
 	if ((without & NO_FLOW) == 0)
 		flow(j, EVENT_FLOW_BEGIN);
@@ -358,6 +361,19 @@ a_chain_made_anew_has_no_signature(void **state UNUSED)
 	clear(&other);
 }
 
+/* Whoever has a key of his own can make a log, but no machine's. */
+static void
+a_key_that_the_machine_did_not_sign_is_told(void **state UNUSED)
+{
+	struct log log = make(BAD_KEY);
+	struct verify_want want = { .machine = machine };
+
+	check(&log, &want);
+	assert_says(&log,
+	    "1 1 the key of the log is not signed by the machine's key");
+	clear(&log);
+}
+
 static void
 a_checkpoint_after_a_fault_covers_nothing(void **state UNUSED)
 {
@@ -426,6 +442,7 @@ main(void)
 		    a_cut_of_whole_records_is_found_by_a_hash_from_elsewhere),
 		cmocka_unit_test(a_cut_inside_a_record_is_found),
 		cmocka_unit_test(a_chain_made_anew_has_no_signature),
+		cmocka_unit_test(a_key_that_the_machine_did_not_sign_is_told),
 		cmocka_unit_test(a_checkpoint_after_a_fault_covers_nothing),
 		cmocka_unit_test(what_two_roles_say_must_go_together),
 		cmocka_unit_test(an_empty_log_and_noise_are_no_logs),
