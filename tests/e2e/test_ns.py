@@ -748,7 +748,7 @@ def test_without_network_namespaces_it_says_so(open_place):
     # the limit counts in the namespace that is left as well
     said = refused(open_place, 'echo 0 > /proc/sys/user/max_net_namespaces')
     assert 'cannot make a network namespace' in said
-    assert 'user.max_net_namespaces' in said
+    assert 'user.max_*_namespaces' in said
 
 
 def test_with_a_masked_proc_it_says_how_to_unmask_it(open_place):
