@@ -230,6 +230,7 @@ begin_ending(struct monitor *m)
 
 	m->stage = STAGE_ENDING;
 	set_deadline(m, MONITOR_END_MS);
+	roles_end_worker(m);
 	record_drops(m);
 	fill(m, &e, EVENT_DETACH);
 	event_number(&e, FIELD_EXIT, (uint64_t)m->status);

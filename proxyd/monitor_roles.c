@@ -343,6 +343,15 @@ roles_are_ready(const struct monitor *m)
 	return m->trust.n != 0;
 }
 
+void
+roles_end_worker(struct monitor *m)
+{
+	struct role_process *c = &m->children[ROLE_WORKER];
+
+	channel_free(c->channel);
+	c->channel = NULL;
+}
+
 /* The channels close, the roles end with them; none outlives the monitor. */
 void
 roles_end(struct monitor *m)

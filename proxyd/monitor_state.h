@@ -106,6 +106,7 @@ void monitor_command_ended(struct monitor *m, int status);
 MUST_USE int roles_start(struct monitor *m);
 void roles_feed(struct monitor *m); /* send all what they work with */
 bool roles_are_ready(const struct monitor *m);
+void roles_end_worker(struct monitor *m); /* it says what it has to, and ends */
 void roles_end(struct monitor *m);
 void roles_send(struct role_process *c, uint16_t op, struct slice body,
     const int *fds, size_t n_fds);

@@ -2,6 +2,7 @@
 #include <malloc.h>
 #include <signal.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/rd.h"
 #include "priv/dispatch.h"
@@ -11,6 +12,7 @@
 
 /* For records that are still on their way when the monitor is gone. */
 #define LAST_WORDS_MS 500
+#define LAST_LOOK_MS 2
 
 /* Buffers of streams come and go with each request: keep their pages. */
 #define KEPT_HEAP (8 << 20)
@@ -138,7 +140,7 @@ pong(struct worker *w, uint32_t id)
 	(void)!channel_send(w->monitor, &m, &err);
 }
 
-/* The monitor is gone, so the run is over: end what is open, and end. */
+/* The monitor's end closed, so the run is over: end what is open, and end. */
 static void
 say_goodbye(struct worker *w)
 {
@@ -147,7 +149,8 @@ say_goodbye(struct worker *w)
 	LIST_FOREACH(s, &w->sandboxes, entry)
 		worker_sandbox_close(s);
 	recorder_flush(w->roles.recorder);
-	timer_set(&w->last, w->scribe == NULL ? 0 : LAST_WORDS_MS);
+	w->last_ms = clock_ms() + LAST_WORDS_MS;
+	timer_set(&w->last, 0);
 }
 
 static void
@@ -181,7 +184,12 @@ static void
 on_last(void *arg)
 {
 	struct worker *w = arg;
-	loop_stop(w->loop);
+
+	if (w->scribe == NULL || recorder_is_empty(w->roles.recorder) ||
+	    clock_ms() >= w->last_ms)
+		loop_stop(w->loop);
+	else
+		timer_set(&w->last, LAST_LOOK_MS);
 }
 
 static int

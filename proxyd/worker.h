@@ -37,6 +37,7 @@ struct worker {
 	struct ctx_root *roots;	 /* owned; what roles.client points to */
 	LIST_HEAD(, worker_sandbox) sandboxes;
 	struct timer last; /* for what still goes to the scribe at the end */
+	uint64_t last_ms;  /* until when, by clock_ms() */
 };
 
 /* The sandbox of that id, made if it is new; NULL: no memory. */

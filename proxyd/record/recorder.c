@@ -139,6 +139,12 @@ recorder_is_behind(const struct recorder *r)
 	return recorder_has_scribe(r) && r->takes && !recorder_is_ready(r);
 }
 
+bool
+recorder_is_empty(const struct recorder *r)
+{
+	return r->n_kept == 0 && denials_is_empty(r->denials);
+}
+
 static void
 tell_ready(struct recorder *r)
 {

@@ -65,6 +65,9 @@ bool recorder_is_ready(const struct recorder *r);
  */
 bool recorder_is_behind(const struct recorder *r);
 
+/* True if all is in the log, what was aggregated too. */
+bool recorder_is_empty(const struct recorder *r);
+
 /* True if the scribe is there: then "not ready" is audit.full, not shutdown. */
 bool recorder_has_scribe(const struct recorder *r);
 

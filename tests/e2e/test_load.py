@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Too much of something: it ends itself, not the sandbox and not duenna."""
+import os
 import resource
+import time
 
 
 # 300 connections beside four that were there before; what these get meanwhile,
@@ -45,13 +47,41 @@ def test_the_roles_may_have_more_descriptors_than_the_command(bed):
     """The usual 1,024 are fewer than the connections of one sandbox."""
     here = bed('- allow: https://ok.test/**')
     run = here.start(
-        ['sh', '-c', 'ulimit -Sn; sleep 2'],
+        ['sh', '-c', 'ulimit -Sn; echo >began; sleep 1'],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE,
                                               (256, 4096)))
-    while 'scribe' not in run.roles():
-        pass
+    while not os.path.exists(here.project + '/began'):
+        time.sleep(0.01)
     worker, = run.roles()['worker']
     with open('/proc/%d/limits' % worker, encoding='ascii') as f:
         limit = [row.split()[3:5] for row in f if 'open files' in row]
     got = run.wait()
     assert got.out == '256\n' and limit == [['4096'] * 2], (limit, got)
+
+
+DENIALS = '''
+import socket
+where = socket.gethostbyname("plain.test"), 80
+for i in range(4000):
+    s = socket.create_connection(where)
+    s.sendall(b"GET /%d HTTP/1.1\\r\\nHost: plain.test\\r\\n\\r\\n" % i)
+    assert b" 403 " in s.recv(100)
+    s.close()
+'''
+
+
+def test_refusals_beyond_the_budget_are_counted_to_the_last(bed):
+    here = bed('- allow: http://plain.test/ok')
+    got = here.run(['/usr/bin/python3', '-c', DENIALS])
+    rows = got.find(event='request.end', reason='http.path_denied')
+    assert got.exit == 0 and 2000 <= len(rows) < 4000, got
+    assert sum(r.get('duenna.count', 1) for r in rows) == 4000, got
+
+
+def test_what_is_open_at_the_end_of_a_run_ends_with_it(bed):
+    """A client that ended only its side still waits for its answer."""
+    here = bed('- allow: https://ok.test/**')
+    got = here.run('curl -sS -m 1 https://ok.test/_silent/20')
+    ends = got.find(event='request.end') + got.find(event='flow.end')
+    assert [r['reason'] for r in ends] == ['shutdown'] * 2, got
+    assert got.seconds < 2, got
