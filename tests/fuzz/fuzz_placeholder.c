@@ -117,11 +117,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	head.target = take_until(&rest, '\n');
 	head.query = head.target;
 	(void)take_until(&head.query, '?');
-	while (rest.n != 0) {
+	/* `all` ends with the last line that is looked at. */
+	for (size_t n = all.n - rest.n; rest.n != 0; n = all.n - rest.n) {
 		struct slice line = take_until(&rest, '\n');
 		struct slice name = take_until(&line, ':');
-		if (name.n != 0 && !field_add(&fields, name, line))
-			break;
+		if (field_add(&fields, name.n == 0 ? SLICE("X") : name, line))
+			continue;
+		all.n = n;
+		break;
 	}
 	look_at(&head, &slots, the_set(), &f);
 	check(&head, &f, all);
