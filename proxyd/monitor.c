@@ -135,9 +135,12 @@ on_attached(struct msg *msg, void *arg)
 }
 
 static void
-on_last_written(struct msg *msg UNUSED, void *arg)
+on_last_written(struct msg *msg, void *arg)
 {
-	stop(arg);
+	struct monitor *m = arg;
+
+	m->log_ended = msg != NULL;
+	stop(m);
 }
 
 /* Has a run of that name left its home, or is it going on? */

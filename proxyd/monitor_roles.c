@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -352,6 +353,18 @@ roles_end_worker(struct monitor *m)
 	c->channel = NULL;
 }
 
+/* A log that was begun and not ended gets its last checkpoint. */
+static void
+wait_for_log(struct monitor *m, struct role_process *scribe)
+{
+	struct pollfd ended = { .fd = scribe->pidfd, .events = POLLIN };
+
+	channel_free(scribe->channel);
+	scribe->channel = NULL;
+	if (m->log_fd >= 0 && !m->log_ended)
+		(void)poll(&ended, 1, MONITOR_LOG_MS);
+}
+
 /* The channels close, the roles end with them; none outlives the monitor. */
 void
 roles_end(struct monitor *m)
@@ -361,6 +374,8 @@ roles_end(struct monitor *m)
 		pid_t pid = c->pid;
 		if (pid == 0)
 			continue;
+		if (c->role == ROLE_SCRIBE)
+			wait_for_log(m, c);
 		forget_child(c);
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);

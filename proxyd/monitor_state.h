@@ -30,6 +30,7 @@
 #define MONITOR_CRASH_SPAN_MS 60000
 #define MONITOR_START_MS 20000 /* from start to the command's own start */
 #define MONITOR_END_MS 3000    /* for the last records to be written */
+#define MONITOR_LOG_MS 1000    /* the same, when the run could not begin */
 #define MONITOR_SANDBOX 1      /* the id of the one sandbox of `run` */
 #define MONITOR_GENERATION 1   /* `run` never reloads */
 
@@ -82,6 +83,7 @@ struct monitor {
 	struct buf log_path, state_dir;
 	struct buf trust;		/* CA certificate, DER */
 	bool attached;			/* the attach record is written */
+	bool log_ended;			/* the stop record is */
 	struct timespec resolvers_seen; /* resolv.conf, when it was sent */
 	bool ran;			/* the command was started */
 	uint64_t n_denied, n_alarms;	/* as the scribe told at the end */
