@@ -199,6 +199,21 @@ take_name(struct keeper *keeper, struct msg *m)
 	    store_set_name(keeper->store, sandbox, name, &err) == 0;
 }
 
+/* What the monitor had to hand over cannot be used: its owner should know. */
+static void
+warn_unusable(const struct keeper *keeper, uint32_t credential)
+{
+	const struct owner *owner = store_owner(keeper->store);
+
+	if (owner == NULL || credential >= owner_n_credentials(owner))
+		return;
+	struct owner_credential c = owner_credential(owner, credential);
+	log_warn("credential `%.*s`: %.*s: it cannot stand in a header (empty, "
+		 "with a control character, a second line or a blank at an "
+		 "end); requests that need it are refused (cred.unavailable)",
+	    SLICE_ARG(c.public.name), SLICE_ARG(c.source));
+}
+
 static bool
 take_secret(struct keeper *keeper, struct msg *m)
 {
@@ -213,10 +228,7 @@ take_secret(struct keeper *keeper, struct msg *m)
 	if (store_set_secret(keeper->store, credential, here, bytes, &err) !=
 		0 &&
 	    here)
-		log_warn("credential `%.*s`: the secret cannot stand in a "
-			 "header (empty, or with a control character or a "
-			 "second line); requests that need it are refused",
-		    SLICE_ARG(store_name(keeper->store, credential)));
+		warn_unusable(keeper, credential);
 	return true;
 }
 

@@ -28,52 +28,68 @@ is_used(const struct monitor *m, uint32_t i)
 	return false;
 }
 
+/* What came of looking for a secret. */
+enum found {
+	FOUND_HERE,
+	FOUND_NOT,   /* requests that need it are refused */
+	FOUND_WRONG, /* somebody else may have put it there: nothing starts */
+};
+
 /*
- * Read the file once it is open: what was checked is what is used.  Returns
- * bytes read, or -1 with *why set.
+ * Read the file once it is open: what was checked is what is used.  Sets *n or
+ * *why.
  */
-static ssize_t
-read_file(const char *path, uid_t owner, uint8_t *bytes, size_t max,
+static enum found
+read_file(const char *path, uid_t owner, uint8_t *bytes, size_t max, size_t *n,
     const char **why)
 {
+	enum found found = FOUND_NOT;
 	struct stat st;
-	ssize_t n = -1;
+	ssize_t got = 0;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
-	if (fd < 0 || fstat(fd, &st) != 0)
+	if (fd < 0 || fstat(fd, &st) != 0) {
 		*why = strerror(errno);
-	else if (!S_ISREG(st.st_mode))
+	} else if (!S_ISREG(st.st_mode)) {
 		*why = "not a regular file";
-	else if (st.st_uid != geteuid() && st.st_uid != 0 && st.st_uid != owner)
+	} else if (st.st_uid != geteuid() && st.st_uid != 0 &&
+	    st.st_uid != owner) {
+		found = FOUND_WRONG;
 		*why = "it belongs to another user";
-	else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+	} else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+		found = FOUND_WRONG;
 		*why = "others may write to it (chmod go-w)";
-	else if ((n = read(fd, bytes, max)) < 0)
+	} else if ((got = read(fd, bytes, max)) < 0) {
 		*why = strerror(errno);
-	else if (n == 0 || (size_t)n == max)
-		*why = n == 0 ? "it is empty" : "it is longer than 16 KiB";
-	if (n > 0 && (st.st_mode & (S_IRGRP | S_IROTH)) != 0 &&
-	    strncmp(path, "/run/secrets/", 13) != 0)
-		log_warn("%s can be read by others (chmod 600)", path);
+	} else if (got == 0 || (size_t)got == max) {
+		*why = got == 0 ? "it is empty" : "it is longer than 16 KiB";
+	} else {
+		found = FOUND_HERE;
+		*n = (size_t)got;
+		if ((st.st_mode & (S_IRGRP | S_IROTH)) != 0 &&
+		    strncmp(path, "/run/secrets/", 13) != 0)
+			log_warn("%s can be read by others (chmod 600)", path);
+	}
 	if (fd >= 0)
 		close(fd);
-	return n == 0 || (size_t)n == max ? -1 : n;
+	return found;
 }
 
-static ssize_t
-read_variable(const char *name, uint8_t *bytes, size_t max, const char **why)
+static enum found
+read_variable(const char *name, uint8_t *bytes, size_t max, size_t *n,
+    const char **why)
 {
 	const char *value = getenv(name);
-	size_t n = value == NULL ? 0 : strlen(value);
 
-	if (n == 0 || n >= max) {
+	*n = value == NULL ? 0 : strlen(value);
+	if (*n == 0 || *n >= max) {
 		*why = value == NULL ? "the variable is not set" :
-		    n == 0	     ? "the variable is empty" :
+		    *n == 0	     ? "the variable is empty" :
 				       "it is longer than 16 KiB";
-		return -1;
+		return FOUND_NOT;
 	}
-	memcpy(bytes, value, n);
-	return (ssize_t)n;
+	memcpy(bytes, value, *n);
+	return FOUND_HERE;
 }
 
 /* It could be guessed piece by piece, by what is masked. */
@@ -99,30 +115,33 @@ send_one(struct monitor *m, uint32_t i)
 	struct wr w = wr_of(body, sizeof(body));
 	const char *why = "";
 	char source[4096];
-	ssize_t n;
+	enum found found;
+	size_t n = 0;
 
 	snprintf(source, sizeof(source), "%.*s", SLICE_ARG(c.source));
 	if (c.from == SECRET_FILE)
-		n = read_file(source, sandbox_uid(m), bytes, sizeof(bytes),
-		    &why);
+		found = read_file(source, sandbox_uid(m), bytes, sizeof(bytes),
+		    &n, &why);
 	else
-		n = read_variable(source, bytes, sizeof(bytes), &why);
-	if (n > 0)
-		warn_if_short(m, &c, bytes, (size_t)n);
+		found = read_variable(source, bytes, sizeof(bytes), &n, &why);
+	if (found == FOUND_WRONG && m->stage < STAGE_RUNNING) {
+		monitor_fail(m, "credential `%.*s`: %s: %s",
+		    SLICE_ARG(c.public.name), source, why);
+		return -1;
+	}
+	if (found == FOUND_HERE)
+		warn_if_short(m, &c, bytes, n);
+	else
+		log_warn("credential `%.*s`: %s: %s; requests that need it "
+			 "are refused (cred.unavailable)",
+		    SLICE_ARG(c.public.name), source, why);
 	wr_u32(&w, i);
-	wr_u8(&w, n > 0 ? 1 : 0);
-	wr_slice16(&w, slice_of(bytes, n > 0 ? (size_t)n : 0));
-	if (n > 0 || m->stage >= STAGE_RUNNING)
-		roles_send(&m->children[ROLE_KEEPER], OP_SECRET, wr_slice(&w),
-		    NULL, 0);
+	wr_u8(&w, found == FOUND_HERE ? 1 : 0);
+	wr_slice16(&w, slice_of(bytes, found == FOUND_HERE ? n : 0));
+	roles_send(&m->children[ROLE_KEEPER], OP_SECRET, wr_slice(&w), NULL, 0);
 	explicit_bzero(bytes, sizeof(bytes));
 	explicit_bzero(body, sizeof(body));
-	/* While the command runs, its requests are refused instead. */
-	if (n > 0 || m->stage >= STAGE_RUNNING)
-		return 0;
-	monitor_fail(m, "credential `%.*s`: %s: %s", SLICE_ARG(c.public.name),
-	    source, why);
-	return -1;
+	return 0;
 }
 
 /* The folder with `path` in it that the command sees, or NULL. */

@@ -119,7 +119,8 @@ MUST_USE int load_start(struct monitor *m);
 /* Where the owner's configuration is: a folder, which may be missing. */
 void load_config_dir(char *path, size_t size);
 
-/* monitor_secret.c: to the keeper; fails the run if one in use is not there. */
+/* monitor_secret.c: those in use, to the keeper.  Fails the run if a file of
+ * one is somebody else's; one that is not there is only said. */
 MUST_USE int secrets_send(struct monitor *m);
 
 /* Is none of the secrets' files in what the command sees?  Fails the run. */

@@ -77,6 +77,23 @@ all_attached(struct request *r)
 
 static void ask_next(struct request *r);
 
+/* No secret and no source is named: the sandbox reads this. */
+static void
+refuse_unreleased(struct request *r, enum reason reason)
+{
+	struct slice name = program_credential(r->generation->program,
+	    r->verdict.credentials[r->attach.n])
+				.name;
+
+	if (reason == REASON_CRED_UNAVAILABLE)
+		buf_putf(&r->x.refusal.policy,
+		    "credential `%.*s` cannot be had: what its owner should "
+		    "do stands in the messages of `duenna run`",
+		    SLICE_ARG(name));
+	exchange_refuse(&r->x, reason,
+	    "the keeper did not release the credential");
+}
+
 static void
 on_released(enum reason reason, struct slice value, void *arg)
 {
@@ -85,8 +102,7 @@ on_released(enum reason reason, struct slice value, void *arg)
 
 	r->asked = NULL;
 	if (reason != REASON_ALLOW) {
-		exchange_refuse(&r->x, reason,
-		    "the keeper did not release the credential");
+		refuse_unreleased(r, reason);
 	} else if (attach_add(&r->attach,
 		       program_credential(r->generation->program,
 			   r->verdict.credentials[r->attach.n])

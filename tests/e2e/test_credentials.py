@@ -233,26 +233,58 @@ def test_plain_http_never_carries_a_token(bed):
     assert got.reasons()[-1] in ('cred.misplaced', 'cred.plaintext'), got
 
 
-@pytest.mark.parametrize('what', ['missing', 'empty', 'two lines', 'control'])
+@pytest.mark.parametrize('what', ['missing', 'empty', 'unreadable', 'folder',
+                                  'two lines', 'control'])
 def test_a_token_that_cannot_be_had_refuses_what_needs_it(bed, what):
     here = bed(API)
     path = here.settings + '/token'
-    if what == 'missing':
+    if what in ('missing', 'folder'):
         os.unlink(path)
-    else:
+    if what == 'folder':
+        os.mkdir(path)
+    elif what == 'unreadable':
+        os.chmod(path, 0)
+    elif what != 'missing':
         with open(path, 'w', encoding='utf-8') as f:
-            f.write({'empty': '', 'two lines': 'a\nb\n',
-                     'control': 'a\x01b\n'}[what])
+            f.write({'empty': '', 'two lines': here.canary + '\nb\n',
+                     'control': here.canary + '\x01b\n'}[what])
+    give(here.settings)
     got = here.run('curl -sS -w "%{http_code}" https://api.test/x; '
                    'curl -sS https://ok.test/x')
-    if got.exit == 125:  # refused at the start, with the file's name
-        assert 'token' in got.err, got
-        # a run that could not begin has a log that is whole, or none
-        assert not got.audit or got.audit[-1]['event'] == 'checkpoint', got
-        return
+    warnings = [x for x in got.err.split('\n') if 'credential `api`' in x]
+    assert len(warnings) == 1 and path in warnings[0], got
+    assert 'cred.unavailable' in warnings[0], got
     assert 'cred.unavailable' in got.out and '503' in got.out, got
+    assert 'credential `api` cannot be had' in got.out, got
+    assert path not in got.out and got.reasons()[-1] == 'cred.unavailable', got
+    assert here.canary not in got.err
     assert 'hello from ok.test' in got.out
     assert [r['host'] for r in here.origin_requests()] == ['ok.test']
+
+
+def test_a_variable_that_is_not_set_refuses_what_needs_it(bed):
+    here = bed(API, Bed.config().replace('{file: token}', '{env: REAL_TOKEN}'))
+    got = here.run('curl -sS https://api.test/x; curl -sS https://ok.test/x')
+    assert 'credential `api`: REAL_TOKEN: the variable is not set' in got.err
+    assert 'cred.unavailable' in got.out and 'hello from ok.test' in got.out
+    assert [r['host'] for r in here.origin_requests()] == ['ok.test']
+
+
+def test_a_secret_that_others_may_write_does_not_start(bed):
+    here = bed(API)
+    os.chmod(here.settings + '/token', 0o620)
+    got = here.run('true')
+    assert got.exit == 125 and 'chmod go-w' in got.err, got
+    # a run that could not begin has a log that is whole, or none
+    assert not got.audit or got.audit[-1]['event'] == 'checkpoint', got
+
+
+def test_a_secret_that_the_command_would_see_does_not_start(bed):
+    here = bed(API, Bed.config().replace('{file: token}',
+                                         '{file: ~/project/token}'))
+    here.write('project/token', here.canary, 0o600)
+    got = here.run('true')
+    assert got.exit == 125 and 'which the command sees' in got.err, got
 
 
 def test_a_token_from_a_variable_is_attached_and_not_shown(bed):
@@ -300,7 +332,7 @@ def test_two_credentials_go_together_or_not_at_all(bed):
     here.mark()
     os.truncate(key, 0)
     got = here.run('curl -sS https://api.test/_whoami')
-    assert got.exit == 125 and 'second' in got.err, got
+    assert got.reasons()[-1] == 'cred.unavailable' and 'second' in got.err, got
     assert not here.origin_requests(), got
 
 
