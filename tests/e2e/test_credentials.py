@@ -282,7 +282,7 @@ def test_a_secret_that_others_may_write_does_not_start(bed):
 def test_a_secret_that_the_command_would_see_does_not_start(bed):
     here = bed(API, Bed.config().replace('{file: token}',
                                          '{file: ~/project/token}'))
-    here.write('project/token', here.canary, 0o600)
+    here.write('project/token', 'a-secret-of-twenty-bytes', 0o600)
     got = here.run('true')
     assert got.exit == 125 and 'which the command sees' in got.err, got
 
