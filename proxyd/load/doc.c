@@ -67,6 +67,19 @@ is_key_next(const struct build *b)
 	return top->node->kind == DOC_MAPPING && !top->want_value;
 }
 
+/* A tag as it was written: `!!str`, not what that stands for. */
+static bool
+refuse_tag(struct build *b, const yaml_event_t *e, const char *tag)
+{
+	static const char known[] = "tag:yaml.org,2002:";
+	bool is_known = strncmp(tag, known, sizeof(known) - 1) == 0;
+
+	return refuse(b, &e->start_mark,
+	    "tags (`%s%s`) are not used here; quote the text if it begins "
+	    "with `!`",
+	    is_known ? "!!" : "", is_known ? tag + sizeof(known) - 1 : tag);
+}
+
 /* What every node may not have. */
 static bool
 check_node(struct build *b, const yaml_event_t *e, const yaml_char_t *anchor,
@@ -77,12 +90,11 @@ check_node(struct build *b, const yaml_event_t *e, const yaml_char_t *anchor,
 		    DOC_NODES_MAX);
 	if (anchor != NULL)
 		return refuse(b, &e->start_mark,
-		    "anchors (`&%s`) are not used here", anchor);
+		    "anchors (`&%s`) are not used here; write the value "
+		    "again where it is wanted",
+		    anchor);
 	if (tag != NULL)
-		return refuse(b, &e->start_mark,
-		    "tags (`%s`) are not used here; quote the text if it "
-		    "begins with `!`",
-		    tag);
+		return refuse_tag(b, e, (const char *)tag);
 	if (is_key_next(b) && e->type != YAML_SCALAR_EVENT)
 		return refuse(b, &e->start_mark, "expected a key");
 	return true;
@@ -106,10 +118,16 @@ take_scalar(struct build *b, const yaml_event_t *e)
 	    slice_of(e->data.scalar.value, e->data.scalar.length);
 
 	/* libyaml's strings have a length and a NUL: the length counts. */
-	for (size_t i = 0; i < text.n; i++)
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == '\n')
+			return refuse(b, &e->start_mark,
+			    "line break in a value: write it on one line");
 		if (text.p[i] < 0x20 || text.p[i] == 0x7f)
 			return refuse(b, &e->start_mark,
-			    "control character (0x%02x) in a value", text.p[i]);
+			    "control character (0x%02x) in a value: take it "
+			    "out",
+			    text.p[i]);
+	}
 	struct doc_node *node = add_node(b, e, DOC_SCALAR);
 	node->text = arena_copy(b->arena, text);
 	node->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
@@ -175,7 +193,8 @@ take_document(struct build *b, const yaml_event_t *e)
 	    e->data.document_start.tag_directives.start !=
 		e->data.document_start.tag_directives.end)
 		return refuse(b, &e->start_mark,
-		    "directives (`%%YAML`, `%%TAG`) are not used here");
+		    "directives (`%%YAML`, `%%TAG`) are not used here; take "
+		    "the line out");
 	return true;
 }
 
@@ -229,6 +248,20 @@ at_offset(const struct build *b, struct slice text, size_t offset)
 	return place;
 }
 
+/* What people meant who wrote what libyaml complains of. */
+static const char *
+syntax_advice(const char *problem, const char *context)
+{
+	if (strstr(context, "alias") != NULL)
+		return "; quote a pattern that begins with `*`";
+	if (strstr(problem, "cannot start any token") != NULL)
+		return "; indent with blanks, and quote what begins with a "
+		       "sign";
+	if (strstr(problem, "<document start>") != NULL)
+		return "; one file has one document, and nothing behind it";
+	return "";
+}
+
 /* The parser's own complaint. */
 static void
 refuse_syntax(struct build *b, const yaml_parser_t *parser, struct slice text)
@@ -243,11 +276,9 @@ refuse_syntax(struct build *b, const yaml_parser_t *parser, struct slice text)
 		load_error(b->report, place, "not UTF-8 text: %s", problem);
 		return;
 	}
-	/* `*.example.test` without quotes: say what people meant. */
-	bool star = strstr(context, "alias") != NULL;
 	load_error(b->report, place, "not YAML: %s%s%s%s", problem,
 	    context[0] == '\0' ? "" : ", ", context,
-	    star ? "; quote a pattern that begins with `*`" : "");
+	    syntax_advice(problem, context));
 }
 
 /* Bytes that libyaml would take for more than they look like. */

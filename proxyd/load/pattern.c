@@ -13,6 +13,9 @@
 
 #define WILDCARD_STAR SLICE("*.")
 #define WILDCARD_DOUBLE SLICE("**.")
+#define PATH_NEVER                                                       \
+	"path of the pattern: %s; a request with such a path is always " \
+	"refused, so this matches none"
 
 static bool
 has_high_byte(struct slice s)
@@ -117,7 +120,9 @@ read_host(const struct read *r, const struct doc_node *node, struct slice text,
 
 	*host = (struct load_host){ .text = lowered(r, text) };
 	if (text.n == 0)
-		return read_refuse(r, node, "the host is missing");
+		return read_refuse(r, node,
+		    "the host is missing: expected a pattern such as "
+		    "`https://api.example.com/v1/**`");
 	if (has_high_byte(text))
 		return refuse_unicode(r, node, text);
 	if (!read_wildcard(r, node, host))
@@ -128,7 +133,10 @@ read_host(const struct read *r, const struct doc_node *node, struct slice text,
 	    host_from_policy(host->behind, &name, &fail) :
 	    host_from_suffix(host->behind, &name, &fail);
 	if (done != PARSE_DONE)
-		return read_refuse(r, node, "`%.*s` is no host: %s",
+		return read_refuse(r, node,
+		    "`%.*s` is no host: %s; expected a name such as "
+		    "`api.example.com`, or an address such as `192.0.2.1` or "
+		    "`[2001:db8::1]`",
 		    SLICE_ARG(text), fail.detail);
 	if (name.is_ip) {
 		host->kind = HOST_LITERAL;
@@ -267,15 +275,14 @@ read_path(const struct read *r, const struct doc_node *node, struct slice text,
 	uint8_t *canonical = arena_alloc(r->arena, text.n);
 	if (urlpath_canon(text, LIMIT_PATH_SIZE, canonical, &path, &fail) !=
 	    PARSE_DONE)
-		return read_refuse(r, node, "path of the pattern: %s",
-		    fail.detail);
+		return read_refuse(r, node, PATH_NEVER, fail.detail);
 	if (!slice_eq(path.text, text))
 		return read_refuse(r, node,
 		    "path of the pattern is not canonical: write `%.*s`",
 		    SLICE_ARG(path.text));
 	if (path.has_encoded_dots)
-		return read_refuse(r, node,
-		    "path of the pattern: dot segment beside `%%2F`");
+		return read_refuse(r, node, PATH_NEVER,
+		    "dot segment beside `%2F`");
 	uint8_t *compiled = arena_alloc(r->arena, text.n);
 	if (!pathglob_compile(text, compiled, &n, &why))
 		return read_refuse(r, node, "path of the pattern: %s", why);

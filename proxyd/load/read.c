@@ -230,8 +230,8 @@ read_bool(const struct read *r, const struct doc_node *node, bool *value)
 	*value = slice_eq_str(text, "true");
 	if (node->quoted || (!*value && !slice_eq_str(text, "false")))
 		return read_refuse(r, node,
-		    "expected `true` or `false`, found `%.*s`",
-		    SLICE_ARG(text));
+		    "expected `true` or `false`, found `%.*s`%s",
+		    SLICE_ARG(text), node->quoted ? " in quotes" : "");
 	return true;
 }
 
@@ -247,7 +247,8 @@ read_version(const struct read *r, const struct doc_node *root)
 		return false;
 	if (version->quoted || !slice_eq_str(text, "1"))
 		return read_refuse(r, version,
-		    "unknown version `%.*s`; expected `1`", SLICE_ARG(text));
+		    "unknown version `%.*s`%s; expected `1`", SLICE_ARG(text),
+		    version->quoted ? " in quotes" : "");
 	return true;
 }
 

@@ -93,10 +93,14 @@ read_method(const struct read *r, const struct doc_node *node,
 			    (struct read_key){ method_name((enum method)i),
 				    READ_HERE };
 		const char *nearest = read_nearest(text, names, METHOD_COUNT);
-		return read_refuse(r, node, "unknown method `%.*s`%s%s%s",
-		    SLICE_ARG(text), nearest == NULL ? "" : "; did you mean `",
-		    nearest == NULL ? "" : nearest,
-		    nearest == NULL ? "" : "`?");
+		if (nearest == NULL)
+			return read_refuse(r, node,
+			    "unknown method `%.*s`; expected one such as "
+			    "`GET` or `POST`",
+			    SLICE_ARG(text));
+		return read_refuse(r, node,
+		    "unknown method `%.*s`; did you mean `%s`?",
+		    SLICE_ARG(text), nearest);
 	}
 	*methods |= bit;
 	return true;
@@ -183,7 +187,8 @@ read_kind(struct read_policy *p, const struct doc_node *node, bool unknown,
 		const struct doc_node *extra = read_find(node, allow_keys[i]);
 		if (extra != NULL)
 			good = read_refuse(&p->r, extra,
-			    "`%s` says nothing beside `deny`", allow_keys[i]);
+			    "`%s` says nothing beside `deny`: take it out",
+			    allow_keys[i]);
 	}
 	return read_patterns(p, rule->deny ? deny : allow, rule) && good;
 }
