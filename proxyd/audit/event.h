@@ -22,8 +22,8 @@
 	X(PROGRAM, "program", "a policy is in force for a sandbox") \
 	X(ATTACH, "attach", "a sandbox is there") \
 	X(DETACH, "detach", "a sandbox is gone") \
-	X(FLOW_BEGIN, "flow.begin", "a connection, before its first byte to an upstream") \
-	X(FLOW_END, "flow.end", "a connection is over") \
+	X(FLOW_BEGIN, "flow.begin", "a connection on which something was allowed, before its first dial") \
+	X(FLOW_END, "flow.end", "a connection is over that was announced, or that has no other record") \
 	X(REQUEST_BEGIN, "request.begin", "a request that carries a credential, before it is sent or tried again") \
 	X(REQUEST_END, "request.end", "a request: refused, or done with") \
 	X(DIAL, "dial", "an outward connection, made or refused; written by the dialer") \

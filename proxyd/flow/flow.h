@@ -59,6 +59,7 @@ struct flow {
 	bool begun;		  /* flow.begin was sent ... */
 	bool is_recorded;	  /* ... and is in the log */
 	bool record_failed;	  /* ... or never will be */
+	bool told;		  /* a request of it was recorded */
 	bool asked_leaf, shook;	  /* SHAKE: asked; the answer came */
 	enum reason shake_reason; /* why there is no leaf */
 	uint8_t alert;		  /* REFUSE: TLS alert to send; 0: none */

@@ -74,8 +74,6 @@ step_judge(struct flow *f)
 	f->facts.has_sni = f->sni.n != 0;
 	f->facts.sni = host_slice(&f->sni);
 	record_judge(f->generation, &f->facts, &f->verdict);
-	if (f->verdict.allow)
-		record_flow_begin(f);
 	if (f->is_tls)
 		return judge_tls(f);
 	/* Other protocols get a reset; HTTP is told why in HTTP. */

@@ -83,10 +83,15 @@ record_flow_end(struct flow *f)
 	struct facts_text text;
 	struct event e;
 
+	if (!f->begun && f->told)
+		return;
 	begin(&e, EVENT_FLOW_END, f, f->generation);
 	put_connection(&e, f, &text);
-	event_number(&e, FIELD_BYTES_UP, f->bytes_up);
-	event_number(&e, FIELD_BYTES_DOWN, f->bytes_down);
+	/* Without them it has the budget of denials (record/recorder.h). */
+	if (f->begun) {
+		event_number(&e, FIELD_BYTES_UP, f->bytes_up);
+		event_number(&e, FIELD_BYTES_DOWN, f->bytes_down);
+	}
 	event_number(&e, FIELD_DURATION_US,
 	    (clock_ms() - f->started_ms) * 1000);
 	(void)send_event(f, &e, NULL);
@@ -171,6 +176,7 @@ record_request_end(struct request *r)
 	if (r->body_placeholder)
 		event_bool(&e, FIELD_BODY_PLACEHOLDER, true);
 	r->ended = true;
+	r->flow->told = true;
 	(void)send_event(r->flow, &e, NULL);
 }
 

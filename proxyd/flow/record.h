@@ -3,9 +3,11 @@
  * The records of a flow: made here, from facts and verdict, so that every one
  * of them can be decided again.
  *
- * A flow has flow.begin before its first byte to an upstream, if it has any,
- * and exactly one flow.end; a request one request.end, and request.begin before
- * it if it carries a credential.
+ * A flow has flow.begin before its first dial, if it has any, and then one
+ * flow.end; without one it has a flow.end only if no request of it is recorded,
+ * and that one has no bytes.  So each connection has one record at least, and
+ * one that is only refused no more than its refusals.  A request has one
+ * request.end, and request.begin before it if it carries a credential.
  */
 #ifndef FLOW_RECORD_H
 #define FLOW_RECORD_H

@@ -10,7 +10,8 @@
  * that it had not confirmed are sent again, with "duenna.repeated", since they
  * may stand in the log already.
  *
- * Denials sent without a callback have a budget per sandbox
+ * Denials sent without a callback, and ends of connections that were never
+ * announced (they have no "duenna.bytes.up"), have a budget per sandbox
  * (LIMIT_DENIALS_PER_S, LIMIT_DENIALS_BURST).  Above it equal ones (event,
  * reason, host, method) become one record a second with "duenna.count".
  *

@@ -78,6 +78,8 @@ def test_refusals_beyond_the_budget_are_counted_to_the_last(bed):
     rows = got.find(event='request.end', reason='http.path_denied')
     assert got.exit == 0 and 2000 <= len(rows) < 4000, got
     assert sum(r.get('duenna.count', 1) for r in rows) == 4000, got
+    # their connections have no records of their own
+    assert not got.find(event='flow.begin') + got.find(event='flow.end'), got
 
 
 def test_what_is_open_at_the_end_of_a_run_ends_with_it(bed):

@@ -459,10 +459,10 @@ play(const char *name, struct slice script)
 		sandbox_close(w->sandbox);
 		world_turn(w);
 		snprintf(text, sizeof(text),
-		    "%zu connections, %zu ended, %zu undecided", p.n_connects,
-		    w->n_ended, w->n_wrong);
+		    "%zu connections, %zu accounted for, %zu undecided",
+		    p.n_connects, world_n_accounted(w), w->n_wrong);
 		if (w->n_wrong != 0 ||
-		    (!w->scribe_fails && w->n_ended != p.n_connects))
+		    (!w->scribe_fails && world_n_accounted(w) != p.n_connects))
 			fail(&p, "the records do not add up",
 			    slice_of_str(text));
 		world_release(w);

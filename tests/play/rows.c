@@ -240,7 +240,7 @@ run(const struct case_row *row, struct slice bytes, struct slice sees,
 		    SLICE_ARG(buf_slice(&saw)), SLICE_ARG(sees));
 	assert_int_equal(world.n_wrong, 0);
 	world_release(&world);
-	assert_int_equal(world.n_ended, 1);
+	assert_int_equal(world_n_accounted(&world), 1);
 	buf_release(&image);
 	buf_release(&saw);
 }

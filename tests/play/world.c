@@ -5,6 +5,7 @@
 
 #include "audit/event.h"
 #include "audit/facts_event.h"
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/wr.h"
 #include "http/pool.h"
@@ -190,6 +191,37 @@ decide_again(struct world *w, const struct event *e)
 		w->n_wrong++;
 }
 
+static void
+note_flow(struct world *w, const struct event *e)
+{
+	struct slice name = event_text_of(e, FIELD_FLOW);
+	struct slice id = slice_from(name, SLICE("s1-").n);
+	struct world_flow *f;
+	size_t n = 0;
+
+	for (size_t i = 0; i < id.n; i++)
+		n = n * 16 + (size_t)ascii_hex(id.p[i]);
+	assert(n != 0 && n <= WORLD_CLIENTS_MAX);
+	f = &w->flows[n - 1];
+	f->n_begun += e->kind == EVENT_FLOW_BEGIN;
+	f->n_ended += e->kind == EVENT_FLOW_END;
+	f->n_requests += e->kind == EVENT_REQUEST_END;
+}
+
+size_t
+world_n_accounted(const struct world *w)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < WORLD_CLIENTS_MAX; i++) {
+		const struct world_flow *f = &w->flows[i];
+		unsigned end = f->n_begun != 0 || f->n_requests == 0 ? 1 : 0;
+		n += f->n_begun + f->n_ended + f->n_requests != 0 &&
+		    f->n_begun <= 1 && f->n_ended == end;
+	}
+	return n;
+}
+
 static bool
 record(void *arg, const struct event *e, asks_on_written *on_written,
     void *cb_arg)
@@ -210,8 +242,7 @@ record(void *arg, const struct event *e, asks_on_written *on_written,
 	}
 	decide_again(w, &back);
 	w->n_records++;
-	w->n_begun += e->kind == EVENT_FLOW_BEGIN;
-	w->n_ended += e->kind == EVENT_FLOW_END;
+	note_flow(w, &back);
 	w->n_allowed += e->kind == EVENT_REQUEST_END &&
 	    slice_eq(event_text_of(&back, FIELD_VERDICT), SLICE("allow"));
 	buf_putf(&w->records, "%s %.*s %.*s %u\n", event_name(e->kind),

@@ -27,6 +27,11 @@ struct peer {
 #define WORLD_UPSTREAMS_MAX 64
 #define WORLD_RECORDS_MAX 512
 
+/* The records of one connection. */
+struct world_flow {
+	unsigned n_begun, n_ended, n_requests;
+};
+
 struct world {
 	struct loop *loop;
 	struct sandbox *sandbox;
@@ -37,7 +42,8 @@ struct world {
 	size_t n_upstreams;  /* dials made */
 	struct peer *latest; /* the upstream that was dialled or written to */
 	struct buf records;  /* one line each: "event verdict reason status" */
-	size_t n_records, n_begun, n_ended, n_allowed;
+	struct world_flow flows[WORLD_CLIENTS_MAX]; /* by their numbers */
+	size_t n_records, n_allowed;
 	size_t n_wrong;	     /* records that could not be decided again */
 	struct asked *asked; /* what waits, a list */
 	enum reason admits;  /* may_admit() */
@@ -60,6 +66,9 @@ void world_connect(struct world *w, const struct ip *dst, uint16_t port);
 
 /* A ClientHello for `name` (empty: without SNI); alpn: offers http/1.1. */
 void world_put_hello(struct buf *out, struct slice name, bool alpn);
+
+/* Connections that have the records that flow/record.h promises. */
+size_t world_n_accounted(const struct world *w);
 
 /* Let everything happen that can. */
 void world_turn(struct world *w);

@@ -164,6 +164,7 @@ send_kind(struct bed *b, enum event_kind kind, recorder_on_written *cb)
 	struct event e;
 
 	event_init(&e, kind);
+	event_number(&e, FIELD_BYTES_UP, 0); /* no budget */
 	return recorder_send(b->r, &e, cb, b);
 }
 
@@ -348,21 +349,15 @@ a_scribe_that_is_behind_holds_back(void **state)
 	assert_int_equal(b->ready, 2);
 }
 
-static void
-denials_above_the_budget_leave_as_one_with_their_count(void **state)
+/* A hundred more than the budget has; how many of them came as a count. */
+static uint64_t
+send_too_many(struct bed *b, const struct event *e)
 {
-	struct bed *b = *state;
-	struct event e;
-
 	clock_set(1000, 1);
 	b->answers = true;
 	connect_scribe(b, true);
-	event_init(&e, EVENT_DNS);
-	event_str(&e, FIELD_SANDBOX, "s");
-	event_str(&e, FIELD_VERDICT, "deny");
-	event_reason(&e, REASON_DNS_DENIED);
 	for (int i = 0; i < LIMIT_DENIALS_BURST + 100; i++) {
-		assert_int_equal(recorder_send(b->r, &e, NULL, NULL), 0);
+		assert_int_equal(recorder_send(b->r, e, NULL, NULL), 0);
 		if (i % 100 == 0)
 			run(b);
 	}
@@ -373,7 +368,44 @@ denials_above_the_budget_leave_as_one_with_their_count(void **state)
 	uint64_t count = 0;
 	for (size_t i = before; i < b->n_got; i++)
 		count += b->got[i].count;
-	assert_int_equal(count, 100);
+	return count;
+}
+
+static void
+denials_above_the_budget_leave_as_one_with_their_count(void **state)
+{
+	struct event e;
+
+	event_init(&e, EVENT_DNS);
+	event_str(&e, FIELD_SANDBOX, "s");
+	event_str(&e, FIELD_VERDICT, "deny");
+	event_reason(&e, REASON_DNS_DENIED);
+	assert_int_equal(send_too_many(*state, &e), 100);
+}
+
+static void
+connections_that_ask_for_nothing_have_the_same_budget(void **state)
+{
+	struct event e;
+
+	event_init(&e, EVENT_FLOW_END);
+	event_str(&e, FIELD_SANDBOX, "s");
+	event_str(&e, FIELD_VERDICT, "allow");
+	event_reason(&e, REASON_ALLOW);
+	assert_int_equal(send_too_many(*state, &e), 100);
+}
+
+static void
+what_was_announced_is_ended_one_by_one(void **state)
+{
+	struct event e;
+
+	event_init(&e, EVENT_FLOW_END);
+	event_str(&e, FIELD_SANDBOX, "s");
+	event_str(&e, FIELD_VERDICT, "allow");
+	event_reason(&e, REASON_ALLOW);
+	event_number(&e, FIELD_BYTES_UP, 0);
+	assert_int_equal(send_too_many(*state, &e), 0);
 }
 
 int
@@ -391,6 +423,8 @@ main(void)
 		T(what_cannot_be_kept_is_counted_as_a_gap),
 		T(a_scribe_that_is_behind_holds_back),
 		T(denials_above_the_budget_leave_as_one_with_their_count),
+		T(connections_that_ask_for_nothing_have_the_same_budget),
+		T(what_was_announced_is_ended_one_by_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
