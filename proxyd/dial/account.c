@@ -6,7 +6,7 @@
 static bool
 is_alarm(const struct account *a)
 {
-	return a->refused == REASON_POLICY_NONE ||
+	return a->forged || a->refused == REASON_POLICY_NONE ||
 	    (a->refused != REASON_ALLOW && a->refused == a->verdict.reason);
 }
 

@@ -16,6 +16,7 @@ struct account {
 	struct facts facts;
 	struct verdict verdict; /* of the policy; all zero: not asked */
 	enum reason refused;	/* ALLOW: it was dialled */
+	bool forged;		/* no worker of ours asks that */
 	const char *detail;	/* a literal; NULL: none */
 	size_t n_refused;	/* addresses that must not be dialled */
 	struct ip first_refused;

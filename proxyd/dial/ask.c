@@ -137,8 +137,11 @@ on_told(struct msg *m, void *arg)
 	struct ask *q = arg;
 
 	q->telling = 0;
-	if (m == NULL || m->op != OP_TOLD) {
-		ask_refuse(q, REASON_SHUTDOWN, "the keeper is away");
+	enum reason reason = tell_answer(m);
+	if (reason != REASON_ALLOW) {
+		ask_refuse(q, reason,
+		    m == NULL ? "the keeper is away" :
+				"the keeper does not know this program");
 		return;
 	}
 	q->told = true;
@@ -165,9 +168,8 @@ static void
 confirm(struct ask *q)
 {
 	struct tell tell = {
+		.who = q->request.who,
 		.cookie = q->account.cookie,
-		.sandbox = q->request.sandbox,
-		.generation = q->request.generation,
 		.rule = q->request.rule,
 		.port = q->request.port,
 		.host = q->account.facts.host,

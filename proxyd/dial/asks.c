@@ -7,12 +7,14 @@ static void
 keep_request(struct ask *q, const struct request *r)
 {
 	q->request = *r;
-	memcpy(q->flow, r->flow.p, r->flow.n);
-	q->request.flow = slice_of(q->flow, r->flow.n);
+	memcpy(q->flow, r->who.flow.p, r->who.flow.n);
+	q->request.who.flow = slice_of(q->flow, r->who.flow.n);
+	memcpy(q->digest, r->who.digest.p, r->who.digest.n);
+	q->request.who.digest = slice_of(q->digest, r->who.digest.n);
 	if (r->host.n != 0)
 		memcpy(q->host, r->host.p, r->host.n);
 	q->request.host = slice_of(q->host, r->host.n);
-	q->account.flow = q->request.flow;
+	q->account.flow = q->request.who.flow;
 	q->account.page = q->page;
 	q->account.facts = (struct facts){
 		.kind = FACTS_DIAL,
@@ -60,7 +62,7 @@ ask_take(struct asks *a, struct channel *worker, const struct msg *m)
 	q->worker = worker;
 	q->id = m->id;
 	q->fd = -1;
-	q->page = book_find(&a->book, r.sandbox);
+	q->page = book_find(&a->book, r.who.sandbox);
 	if (q->page != NULL)
 		q->page->n_dials++;
 	keep_request(q, &r);

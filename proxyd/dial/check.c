@@ -21,9 +21,18 @@ ask_check(struct ask *q, const char **detail)
 	*detail = "duenna is not ready";
 	if (q->page == NULL || q->page->program == NULL)
 		return REASON_SHUTDOWN;
-	*detail = "the policy has changed";
-	if (q->page->generation != q->request.generation)
+	switch (who_compare(&q->request.who, q->page->generation,
+	    page_digest(q->page))) {
+	case WHO_SAME:
+		break;
+	case WHO_OTHER_GENERATION:
+		*detail = "the policy has changed";
 		return REASON_POLICY_CHANGED;
+	case WHO_OTHER_DIGEST:
+		q->account.forged = true;
+		*detail = "asked by another program";
+		return REASON_POLICY_CHANGED;
+	}
 	q->account.verdict =
 	    request_decide(q->page->program, &q->request, &q->account.facts);
 	*detail = "the policy does not allow this dial";

@@ -18,7 +18,8 @@ struct ask {
 	uint32_t id;		/* of the request, for the answer */
 	struct page *page;	/* borrowed; NULL: no such sandbox */
 	struct request request; /* its slices point at the texts below */
-	char host[REQUEST_HOST_MAX], flow[REQUEST_FLOW_MAX];
+	char host[REQUEST_HOST_MAX], flow[WHO_FLOW_MAX];
+	char digest[WHO_DIGEST_MAX];
 	struct account account;
 	enum ask_phase phase;	       /* written by ask_enter() alone */
 	struct timer limit;	       /* LIMIT_DIAL_MS for the whole */

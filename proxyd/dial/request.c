@@ -19,28 +19,17 @@ is_canonical(struct slice text)
 	    slice_eq(host_slice(&host), text);
 }
 
-static bool
-is_flow_id(struct slice flow)
-{
-	for (size_t i = 0; i < flow.n; i++)
-		if (flow.p[i] <= ' ' || flow.p[i] >= 0x7f)
-			return false;
-	return flow.n != 0 && flow.n <= REQUEST_FLOW_MAX;
-}
-
 bool
 request_read(struct slice body, struct request *r)
 {
 	struct rd in = rd_of(body);
 
-	r->sandbox = rd_u32(&in);
-	r->generation = rd_u32(&in);
+	if (!who_read(&in, &r->who))
+		return false;
 	r->rule = rd_u32(&in);
 	r->port = rd_u16(&in);
 	r->host = rd_slice8(&in);
-	r->flow = rd_slice8(&in);
-	return rd_is_done(&in) && is_flow_id(r->flow) &&
-	    (r->host.n == 0 || is_canonical(r->host));
+	return rd_is_done(&in) && (r->host.n == 0 || is_canonical(r->host));
 }
 
 struct verdict

@@ -9,16 +9,16 @@
 
 #include "base/attr.h"
 #include "policy/policy.h"
+#include "priv/who.h"
 
-#define REQUEST_FLOW_MAX 64  /* bytes of a flow's id */
 #define REQUEST_HOST_MAX 253 /* bytes of a canonical name */
 
 /* The body of OP_DIAL. */
 struct request {
-	uint32_t sandbox, generation, rule;
+	struct who who; /* its slices point into the body */
+	uint32_t rule;
 	uint16_t port;
-	struct slice host; /* canonical, or empty; points into the body */
-	struct slice flow; /* printable, without blanks; likewise */
+	struct slice host; /* canonical, or empty; likewise */
 };
 
 /*

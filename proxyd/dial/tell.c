@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "base/rd.h"
 #include "base/wr.h"
 #include "dial/tell.h"
 #include "priv/ops.h"
@@ -30,9 +31,8 @@ tell_send(struct channel *keeper, const struct tell *t,
 	uint8_t body[TELL_SIZE_MAX];
 	struct wr w = wr_of(body, sizeof(body));
 
+	who_write(&w, &t->who);
 	wr_u64(&w, t->cookie);
-	wr_u32(&w, t->sandbox);
-	wr_u32(&w, t->generation);
 	wr_u32(&w, t->rule);
 	wr_u16(&w, t->port);
 	wr_slice8(&w, t->host);
@@ -42,4 +42,17 @@ tell_send(struct channel *keeper, const struct tell *t,
 	}
 	struct msg m = { .op = OP_TELL, .body = wr_slice(&w) };
 	return channel_ask(keeper, &m, on_told, arg, err);
+}
+
+enum reason
+tell_answer(const struct msg *m)
+{
+	struct rd r = rd_of(m == NULL ? (struct slice){ 0 } : m->body);
+	uint16_t reason = rd_u16(&r);
+
+	if (m == NULL)
+		return REASON_SHUTDOWN;
+	return m->op == OP_TOLD && rd_is_done(&r) && reason < REASON_COUNT ?
+	    (enum reason)reason :
+	    REASON_INTERNAL;
 }

@@ -8,11 +8,14 @@
 #ifndef DIAL_TELL_H
 #define DIAL_TELL_H
 
+#include "base/reason.h"
 #include "net/channel.h"
+#include "priv/who.h"
 
 struct tell {
+	struct who who;
 	uint64_t cookie;
-	uint32_t sandbox, generation, rule;
+	uint32_t rule;
 	uint16_t port;
 	struct slice host; /* canonical */
 };
@@ -26,5 +29,8 @@ MUST_USE int tell_cookie(int fd, uint64_t *cookie, enum err *err);
  */
 MUST_USE uint32_t tell_send(struct channel *keeper, const struct tell *t,
     channel_on_answer *on_told, void *arg, enum err *err);
+
+/* What `on_told` was called with: ALLOW, or why the keeper does not keep it. */
+enum reason tell_answer(const struct msg *m);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/slice.h"
 
 struct event;
+struct generation;
 struct host;
 struct sandbox;
 struct stream;
@@ -21,7 +22,8 @@ struct asked; /* a question that waits for its answer */
 
 /* An outward connection, asked of the dialer. */
 struct dial_ask {
-	uint32_t generation, rule;
+	const struct generation *generation; /* borrowed for the call */
+	uint32_t rule;
 	const struct host *host; /* borrowed for the call */
 	bool name_it;		 /* the rule has not only this host */
 	uint16_t port;
@@ -40,17 +42,20 @@ struct dial_answer {
 
 /* A credential, asked of the keeper for an open dial. */
 struct release_ask {
-	uint32_t generation, rule, credential;
+	const struct generation *generation; /* borrowed for the call */
+	uint32_t rule, credential;
 	struct stream *upstream; /* its socket is shown */
 	const char *flow;
 };
 
 /* A server's side of TLS, with a leaf of the keeper's. */
 struct shake_ask {
-	struct slice name;     /* canonical; for the call */
-	bool literal;	       /* it is the text of an address */
+	const struct generation *generation; /* borrowed for the call */
+	struct slice name;		     /* canonical; for the call */
+	bool literal;			     /* it is the text of an address */
 	bool refused;	       /* only to explain: the small mint budget */
 	struct stream *client; /* what was peeked waits in it */
+	const char *flow;
 };
 
 typedef void asks_on_written(bool written, void *arg);

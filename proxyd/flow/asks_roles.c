@@ -7,6 +7,7 @@
 #include "flow/sandbox.h"
 #include "net/stream_tcp.h"
 #include "priv/ops.h"
+#include "priv/who.h"
 #include "tls/stream_tls.h"
 #include "wire/host.h"
 
@@ -32,6 +33,16 @@ struct asked {
 	asks_on_shaken *on_shaken;
 	void *arg;
 };
+
+/* The head of what is asked for a flow. */
+static struct who
+who_of(const struct sandbox *sb, const struct generation *g, const char *flow)
+{
+	return (struct who){ .sandbox = sb->id,
+		.generation = g->number,
+		.digest = slice_of_str(g->digest),
+		.flow = slice_of_str(flow) };
+}
 
 static enum reason
 may_admit(void *arg)
@@ -149,13 +160,12 @@ dial(void *arg, struct sandbox *sb, const struct dial_ask *ask,
 		.host = *ask->host,
 		.on_dialled = on,
 		.arg = cb_arg };
-	wr_u32(&w, sb->id);
-	wr_u32(&w, ask->generation);
+	const struct who who = who_of(sb, ask->generation, ask->flow);
+	who_write(&w, &who);
 	wr_u32(&w, ask->rule);
 	wr_u16(&w, ask->port);
 	wr_slice8(&w,
 	    ask->name_it ? host_slice(ask->host) : (struct slice){ 0 });
-	wr_slice8(&w, slice_of_str(ask->flow));
 	const struct msg m = { .op = OP_DIAL, .body = wr_slice(&w) };
 	if (r->dialer != NULL)
 		q->id = channel_ask(r->dialer, &m, on_dialled, q, &err);
@@ -201,11 +211,10 @@ release(void *arg, struct sandbox *sb, const struct release_ask *ask,
 	struct asked *q = calloc(1, sizeof(*q));
 	enum err err;
 
-	wr_u32(&w, sb->id);
-	wr_u32(&w, ask->generation);
+	const struct who who = who_of(sb, ask->generation, ask->flow);
+	who_write(&w, &who);
 	wr_u32(&w, ask->rule);
 	wr_u32(&w, ask->credential);
-	wr_slice8(&w, slice_of_str(ask->flow));
 	const struct msg m = { .op = OP_RELEASE,
 		.body = wr_slice(&w),
 		.fds = { stream_fd(ask->upstream) },
@@ -245,14 +254,14 @@ accept_with(struct asks_roles *r, struct stream *client, struct leaf *leaf,
 }
 
 static void
-on_leaf(struct leaf *leaf, void *arg)
+on_leaf(struct leaf *leaf, enum reason reason, void *arg)
 {
 	struct asked *q = arg;
 	struct asked was = *q;
 
 	free(q);
 	if (leaf == NULL)
-		was.on_shaken(NULL, REASON_SHUTDOWN, was.arg);
+		was.on_shaken(NULL, reason, was.arg);
 	else
 		accept_with(was.roles, was.client, leaf, was.on_shaken,
 		    was.arg);
@@ -279,12 +288,13 @@ shake(void *arg, struct sandbox *sb, const struct shake_ask *ask,
 	}
 	q = calloc(1, sizeof(*q));
 	if (q != NULL) {
+		const struct who who = who_of(sb, ask->generation, ask->flow);
 		*q = (struct asked){ .kind = ASKED_SHAKE,
 			.roles = r,
 			.client = ask->client,
 			.on_shaken = on,
 			.arg = cb_arg };
-		q->leaf = leaf_ask(sb->leaves, &name, on_leaf, q, &err);
+		q->leaf = leaf_ask(sb->leaves, &name, &who, on_leaf, q, &err);
 		if (q->leaf != NULL)
 			return q;
 	}

@@ -125,7 +125,7 @@ ask_next(struct request *r)
 		return;
 	}
 	const struct release_ask ask = {
-		.generation = r->generation->number,
+		.generation = r->generation,
 		.rule = r->verdict.rule,
 		.credential = r->verdict.credentials[r->attach.n],
 		.upstream = r->x.upstream,

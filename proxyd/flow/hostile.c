@@ -7,8 +7,29 @@
 #include <unistd.h>
 
 #include "flow/hostile.h"
+#include "flow/step.h"
 
 #define ACTION_MAX 32
+
+/* A role that is asked with a head that is not this worker's. */
+struct lie {
+	const char *action;
+	enum {
+		ASK_DIAL,
+		ASK_RELEASE,
+		ASK_LEAF,
+	} what;
+	bool digest; /* another program's; else another generation */
+};
+
+static const struct lie lies[] = {
+	{ "dial-digest", ASK_DIAL, true },
+	{ "dial-generation", ASK_DIAL, false },
+	{ "release-digest", ASK_RELEASE, true },
+	{ "release-generation", ASK_RELEASE, false },
+	{ "leaf-digest", ASK_LEAF, true },
+	{ "leaf-generation", ASK_LEAF, false },
+};
 
 static void
 answer(struct flow *f, const char *action, bool done, const char *more)
@@ -32,7 +53,7 @@ on_dialled(const struct dial_answer *a, void *arg)
 	struct flow *f = arg;
 
 	f->asked = NULL;
-	answer(f, "dial-denied", a->stream != NULL, reason_name(a->reason));
+	answer(f, "dial", a->stream != NULL, reason_name(a->reason));
 	stream_close(a->stream);
 	flow_run(f);
 }
@@ -43,7 +64,19 @@ on_released(enum reason reason, struct slice value, void *arg)
 	struct flow *f = arg;
 
 	f->asked = NULL;
-	answer(f, "release-forged", value.n != 0, reason_name(reason));
+	answer(f, "release", value.n != 0, reason_name(reason));
+	flow_run(f);
+}
+
+static void
+on_shaken(struct stream *s, enum reason reason, void *arg)
+{
+	struct flow *f = arg;
+
+	f->asked = NULL;
+	if (s != NULL)
+		flow_set_client(f, s);
+	answer(f, "leaf", s != NULL, reason_name(reason));
 	flow_run(f);
 }
 
@@ -57,7 +90,7 @@ dial_denied(struct flow *f)
 
 	if (host_from_http(SLICE("evil.test"), &host, &fail) != PARSE_DONE)
 		return;
-	const struct dial_ask ask = { .generation = f->generation->number,
+	const struct dial_ask ask = { .generation = f->generation,
 		.host = &host,
 		.name_it = true,
 		.port = 80,
@@ -70,11 +103,70 @@ static void
 release_forged(struct flow *f)
 {
 	struct sandbox *sb = f->sandbox;
-	const struct release_ask ask = { .generation = f->generation->number,
+	const struct release_ask ask = { .generation = f->generation,
 		.upstream = f->client,
 		.flow = f->name };
 
 	f->asked = sb->asks->release(sb->asks_arg, sb, &ask, on_released, f);
+}
+
+static void
+dial_as(struct flow *f, const struct generation *g)
+{
+	struct sandbox *sb = f->sandbox;
+	const struct dial_ask ask = { .generation = g,
+		.host = &f->sni,
+		.port = f->port,
+		.flow = f->name };
+
+	f->asked = sb->asks->dial(sb->asks_arg, sb, &ask, on_dialled, f);
+}
+
+static void
+release_as(struct flow *f, const struct generation *g)
+{
+	struct sandbox *sb = f->sandbox;
+	const struct release_ask ask = { .generation = g,
+		.upstream = f->client,
+		.flow = f->name };
+
+	f->asked = sb->asks->release(sb->asks_arg, sb, &ask, on_released, f);
+}
+
+static void
+leaf_as(struct flow *f, const struct generation *g)
+{
+	struct sandbox *sb = f->sandbox;
+	const struct shake_ask ask = { .generation = g,
+		.name = SLICE("leaf.test"),
+		.client = f->client,
+		.flow = f->name };
+
+	f->asked = sb->asks->shake(sb->asks_arg, sb, &ask, on_shaken, f);
+}
+
+/* Ask what would be right, were it not for the head; false: no such lie. */
+static bool
+tell_lie(struct flow *f, const char *action)
+{
+	struct generation g = *f->generation;
+
+	for (size_t i = 0; i < COUNT_OF(lies); i++) {
+		if (strcmp(action, lies[i].action) != 0)
+			continue;
+		if (lies[i].digest)
+			g.digest[strlen(g.digest) - 1] ^= 1;
+		else
+			g.number++;
+		if (lies[i].what == ASK_DIAL)
+			dial_as(f, &g);
+		else if (lies[i].what == ASK_RELEASE)
+			release_as(f, &g);
+		else
+			leaf_as(f, &g);
+		return true;
+	}
+	return false;
 }
 
 /* What needs no other role; true: it worked. */
@@ -138,7 +230,7 @@ hostile_obey(struct flow *f)
 		dial_denied(f);
 	else if (strcmp(action, "release-forged") == 0)
 		release_forged(f);
-	else
+	else if (!tell_lie(f, action))
 		answer(f, action, try_alone(f, action, more, sizeof(more)),
 		    more);
 	return f->obeyed ? HOSTILE_DONE : HOSTILE_WAIT;

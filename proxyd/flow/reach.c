@@ -56,7 +56,7 @@ request_reach(struct exchange *x, void *arg)
 	const struct pool_key key = request_pool_key(r);
 	struct slice only;
 	const struct dial_ask ask = {
-		.generation = key.generation,
+		.generation = r->generation,
 		.rule = key.rule,
 		.host = &r->host,
 		.name_it =

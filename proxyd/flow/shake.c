@@ -23,9 +23,11 @@ ask_leaf(struct flow *f)
 	struct sandbox *sb = f->sandbox;
 	char text[IP_TEXT_SIZE];
 	struct shake_ask ask = {
+		.generation = f->generation,
 		.name = host_slice(&f->sni),
 		.refused = !f->verdict.allow,
 		.client = f->client,
+		.flow = f->name,
 	};
 
 	if (f->sni.n == 0) {

@@ -15,12 +15,12 @@ grant_read(struct grant *g, const struct msg *m)
 {
 	struct rd r = rd_of(m->body);
 
-	*g = (struct grant){ .sandbox = rd_u32(&r) };
-	g->generation = rd_u32(&r);
+	*g = (struct grant){ 0 };
+	if (!who_read(&r, &g->who))
+		return false;
 	g->rule = rd_u32(&r);
 	g->credential = rd_u32(&r);
-	g->flow = rd_slice8(&r);
-	if (!rd_is_done(&r) || g->flow.n > GRANT_FLOW_MAX || m->n_fds != 1)
+	if (!rd_is_done(&r) || m->n_fds != 1)
 		return false;
 	g->socket = m->fds[0];
 	return true;
@@ -92,16 +92,24 @@ find_forgery(struct grant *g, struct told *told)
 {
 	if (g->known == NULL || g->known->program == NULL)
 		return "release asked for a sandbox that is not there";
-	if (g->generation != g->known->generation)
+	switch (who_compare(&g->who, g->known->generation,
+	    slice_of(g->known->digest, g->known->n_digest))) {
+	case WHO_SAME:
+		break;
+	case WHO_OTHER_GENERATION:
 		return "release asked for another generation";
+	case WHO_OTHER_DIGEST:
+		return "release asked by another program";
+	}
 	if (!rule_carries(g))
 		return "release asked for a credential that the rule lacks";
 	g->cookie = cookie_of(g->socket);
 	g->dial = g->cookie == 0 ? NULL : told_find(told, g->cookie);
 	if (g->dial == NULL)
 		return "release asked for a socket that was not dialled";
-	if (g->dial->sandbox != g->sandbox ||
-	    g->dial->generation != g->generation || g->dial->rule != g->rule)
+	if (g->dial->sandbox != g->who.sandbox ||
+	    g->dial->generation != g->who.generation ||
+	    g->dial->rule != g->rule)
 		return "release asked for the dial of another rule or sandbox";
 	if (!rule_dials(g))
 		return "release asked for a dial that policy refuses";
@@ -129,7 +137,7 @@ enum grant_answer
 grant_judge(struct grant *g, const struct store *store, struct told *told)
 {
 	g->store = store;
-	g->known = store_find(store, g->sandbox);
+	g->known = store_find(store, g->who.sandbox);
 	if (store_owner(store) == NULL) {
 		g->detail = "the owner's configuration has not come";
 		return GRANT_NO;
@@ -180,6 +188,6 @@ grant_event(const struct grant *g, enum event_kind kind, struct event *e)
 		event_number(e, FIELD_PORT, g->dial->port);
 	}
 	event_text(e, FIELD_CREDENTIAL, store_name(g->store, g->credential));
-	event_text(e, FIELD_FLOW, g->flow);
+	event_text(e, FIELD_FLOW, g->who.flow);
 	event_number(e, FIELD_COOKIE_SOCKET, g->cookie);
 }

@@ -6,19 +6,18 @@
 #include "audit/event.h"
 #include "base/attr.h"
 #include "net/channel.h"
+#include "priv/who.h"
 
 struct store;
 struct store_sandbox;
 struct told;
 struct told_dial;
 
-#define GRANT_FLOW_MAX 64 /* bytes of a flow's id */
-
 struct grant {
 	/* what the worker says */
-	uint32_t sandbox, generation, rule, credential;
-	struct slice flow; /* borrowed from the message */
-	int socket;	   /* borrowed from the message */
+	struct who who; /* its slices are borrowed from the message */
+	uint32_t rule, credential;
+	int socket; /* borrowed from the message */
 	/* what was found out */
 	const struct store *store;	   /* borrowed */
 	const struct store_sandbox *known; /* NULL: no such sandbox */

@@ -117,44 +117,128 @@ answer(struct channel *to, uint32_t id, uint16_t op, struct slice body)
 		log_debug("an answer was lost: %s", err_text(err));
 }
 
+static void
+alarm_malformed(struct issue *i, const char *what)
+{
+	struct event e;
+
+	event_init(&e, EVENT_ALARM);
+	event_str(&e, FIELD_DETAIL, what);
+	issue_alarm(i, &e);
+}
+
+/*
+ * Is it asked by the program that we know?  ALLOW, or why not; an alarm for
+ * what nobody of ours asks.
+ */
+static enum reason
+check_who(struct issue *i, const struct who *who, const char *what)
+{
+	bool forged;
+	enum reason reason = store_check(i->store, who, &forged);
+	struct event e;
+
+	if (!forged)
+		return reason;
+	event_init(&e, EVENT_ALARM);
+	const struct store_sandbox *known = store_find(i->store, who->sandbox);
+	if (known != NULL) {
+		event_text(&e, FIELD_SANDBOX,
+		    slice_of(known->name, known->n_name));
+		event_text(&e, FIELD_POLICY,
+		    program_policy_name(known->program));
+		event_text(&e, FIELD_PROGRAM,
+		    slice_of(known->digest, known->n_digest));
+		event_number(&e, FIELD_GENERATION, known->generation);
+	}
+	event_str(&e, FIELD_VERDICT, "deny");
+	event_reason(&e, reason);
+	event_str(&e, FIELD_DETAIL, what);
+	event_text(&e, FIELD_FLOW, who->flow);
+	issue_alarm(i, &e);
+	return reason;
+}
+
+/* Mint what LEAF asks for.  ALLOW, or why not. */
+static enum reason
+mint(struct issue *i, struct slice body, struct buf *der)
+{
+	struct rd r = rd_of(body);
+	struct who who;
+	enum err err;
+
+	bool valid = who_read(&r, &who);
+	uint8_t literal = rd_u8(&r);
+	struct slice name = rd_slice8(&r);
+	struct slice spki = rd_slice16(&r);
+	if (!valid || !rd_is_done(&r) || literal > 1) {
+		alarm_malformed(i, "a malformed request for a leaf");
+		return REASON_INTERNAL;
+	}
+	enum reason reason =
+	    check_who(i, &who, "leaf asked for by another program or sandbox");
+	if (reason != REASON_ALLOW)
+		return reason;
+	if (i->ca == NULL)
+		return REASON_SHUTDOWN;
+	return leaf_mint(i->ca, name, literal == 1, spki, der, &err) == 0 ?
+	    REASON_ALLOW :
+	    REASON_INTERNAL;
+}
+
 void
 issue_leaf(struct issue *i, struct channel *from, const struct msg *m)
 {
 	uint8_t body[LEAF_SIZE_MAX + 8];
 	struct wr w = wr_of(body, sizeof(body));
-	struct rd r = rd_of(m->body);
-	uint8_t literal = rd_u8(&r);
-	struct slice name = rd_slice8(&r);
-	struct slice spki = rd_slice16(&r);
 	struct buf der;
-	enum err err;
 
 	buf_init(&der, LEAF_SIZE_MAX);
-	bool good = rd_is_done(&r) && literal <= 1 && i->ca != NULL &&
-	    leaf_mint(i->ca, name, literal == 1, spki, &der, &err) == 0;
-	wr_u8(&w, good ? 1 : 0);
-	wr_slice16(&w, good ? buf_slice(&der) : (struct slice){ 0 });
+	enum reason reason = mint(i, m->body, &der);
+	wr_u16(&w, (uint16_t)reason);
+	wr_slice16(&w,
+	    reason == REASON_ALLOW ? buf_slice(&der) : (struct slice){ 0 });
 	answer(from, m->id, OP_LEAFED, wr_slice(&w));
 	buf_release(&der);
+}
+
+/* Keep what TELL says.  ALLOW, or why not. */
+static enum reason
+keep_dial(struct issue *i, struct slice body)
+{
+	struct rd r = rd_of(body);
+	struct told_dial dial = { 0 };
+	struct who who;
+
+	bool valid = who_read(&r, &who);
+	dial.sandbox = who.sandbox;
+	dial.generation = who.generation;
+	dial.cookie = rd_u64(&r);
+	dial.rule = rd_u32(&r);
+	dial.port = rd_u16(&r);
+	struct slice host = rd_slice8(&r);
+	if (!valid || !rd_is_done(&r) || host.n == 0 ||
+	    host.n > TOLD_HOST_MAX) {
+		alarm_malformed(i, "a malformed message about a dial");
+		return REASON_INTERNAL;
+	}
+	enum reason reason =
+	    check_who(i, &who, "dial told of by another program or sandbox");
+	if (reason != REASON_ALLOW)
+		return reason;
+	memcpy(dial.host, host.p, host.n);
+	dial.host_n = (uint8_t)host.n;
+	return told_put(i->told, &dial) ? REASON_ALLOW : REASON_INTERNAL;
 }
 
 void
 issue_tell(struct issue *i, struct channel *from, const struct msg *m)
 {
-	struct rd r = rd_of(m->body);
-	struct told_dial dial = { .cookie = rd_u64(&r) };
+	uint8_t body[2];
+	struct wr w = wr_of(body, sizeof(body));
 
-	dial.sandbox = rd_u32(&r);
-	dial.generation = rd_u32(&r);
-	dial.rule = rd_u32(&r);
-	dial.port = rd_u16(&r);
-	struct slice host = rd_slice8(&r);
-	if (!rd_is_done(&r) || host.n == 0 || host.n > TOLD_HOST_MAX)
-		return; /* unanswered: the dialer hands nothing over */
-	memcpy(dial.host, host.p, host.n);
-	dial.host_n = (uint8_t)host.n;
-	if (told_put(i->told, &dial))
-		answer(from, m->id, OP_TOLD, (struct slice){ 0 });
+	wr_u16(&w, (uint16_t)keep_dial(i, m->body));
+	answer(from, m->id, OP_TOLD, wr_slice(&w));
 }
 
 void
@@ -249,9 +333,7 @@ issue_release(struct issue *i, struct channel *from, const struct msg *m)
 	struct event e;
 
 	if (!grant_read(&g, m)) {
-		event_init(&e, EVENT_ALARM);
-		event_str(&e, FIELD_DETAIL, "a malformed request to release");
-		issue_alarm(i, &e);
+		alarm_malformed(i, "a malformed request to release");
 		answer_release(from, m->id, REASON_CRED_UNAVAILABLE,
 		    (struct slice){ 0 });
 		return;

@@ -3,6 +3,9 @@
  * What the other roles ask of the keeper: checked, made, recorded, answered.
  * Every body is hostile.
  *
+ * Each says whose it is (priv/who.h): a sandbox, generation and digest that are
+ * not those of the program in here get nothing.
+ *
  * RELEASE gives a credential only if all of this holds, from the keeper's own
  * copies:
  *  - the sandbox exists, the generation is the present one, the rule allows and

@@ -149,6 +149,23 @@ store_find(const struct store *s, uint32_t id)
 	return NULL;
 }
 
+enum reason
+store_check(const struct store *s, const struct who *who, bool *forged)
+{
+	const struct store_sandbox *known = store_find(s, who->sandbox);
+
+	*forged = false;
+	if (s->n_sandboxes == 0 || (known != NULL && known->program == NULL))
+		return REASON_SHUTDOWN;
+	*forged = true;
+	if (known == NULL)
+		return REASON_POLICY_NONE;
+	enum who_match match = who_compare(who, known->generation,
+	    slice_of(known->digest, known->n_digest));
+	*forged = match == WHO_OTHER_DIGEST;
+	return match == WHO_SAME ? REASON_ALLOW : REASON_POLICY_CHANGED;
+}
+
 /* The sandbox of that number, made if it is new. */
 static struct store_sandbox *
 get(struct store *s, uint32_t id, enum err *err)

@@ -8,8 +8,10 @@
 
 #include "base/attr.h"
 #include "base/err.h"
+#include "base/reason.h"
 #include "base/secret.h"
 #include "policy/owner.h"
+#include "priv/who.h"
 
 #define STORE_SANDBOXES_MAX 4096
 #define STORE_NAME_MAX 64   /* bytes of a sandbox's name */
@@ -62,6 +64,15 @@ struct store_sandbox {
 
 /* NULL: unknown. */
 const struct store_sandbox *store_find(const struct store *s, uint32_t id);
+
+/*
+ * Is it the program that this sandbox has?  ALLOW; SHUTDOWN: nothing is known
+ * yet; POLICY_NONE: no such sandbox; POLICY_CHANGED.
+ *
+ * forged   set: whoever asks is not ours; a generation that is over is honest
+ */
+MUST_USE enum reason store_check(const struct store *s, const struct who *who,
+    bool *forged);
 
 /* 0, or -1 with ERR_MESSAGE (too long), ERR_FULL, ERR_MEMORY. */
 MUST_USE int store_set_name(struct store *s, uint32_t id, struct slice name,

@@ -70,11 +70,16 @@ enum op {
 	OP_RESOLVERS = 48,
 
 	/*
+	 * What is asked for a flow begins with `who` (priv/who.h): u32 sandbox,
+	 * u32 generation, s8 digest of the program, s8 flow.  Whoever is asked
+	 * compares it with the program that it holds.
+	 */
+
+	/*
 	 * worker -> dialer
 	 *
-	 * DIAL     u32 sandbox, u32 generation, u32 rule, u16 port, s8 host
-	 *          (empty unless the rule has a wildcard or several hosts),
-	 *          s8 flow (for the record)
+	 * DIAL     who, u32 rule, u16 port, s8 host (empty unless the rule has
+	 *          a wildcard or several hosts)
 	 * DIALED   u16 reason (ALLOW or why not), s8 detail, s8 address as
 	 *          text, u64 cookie; fd: the connected socket, if ALLOW
 	 */
@@ -84,9 +89,8 @@ enum op {
 	/*
 	 * dialer -> keeper
 	 *
-	 * TELL     u64 cookie, u32 sandbox, u32 generation, u32 rule,
-	 *          u16 port, s8 host
-	 * TOLD     empty
+	 * TELL     who, u64 cookie, u32 rule, u16 port, s8 host
+	 * TOLD     u16 reason (ALLOW or why it is not kept)
 	 */
 	OP_TELL = 80,
 	OP_TOLD = 81,
@@ -94,10 +98,11 @@ enum op {
 	/*
 	 * worker -> keeper
 	 *
-	 * LEAF     u8 1: the name is a literal address, s8 name, s16 SPKI (DER)
-	 * LEAFED   u8 1 or 0, s16 certificate (DER)
-	 * RELEASE  u32 sandbox, u32 generation, u32 rule, u32 credential,
-	 *          s8 flow; fd: the socket of the dial
+	 * LEAF     who, u8 1: the name is a literal address, s8 name, s16 SPKI
+	 *          (DER)
+	 * LEAFED   u16 reason (ALLOW or why there is none), s16 certificate
+	 *          (DER)
+	 * RELEASE  who, u32 rule, u32 credential; fd: the socket of the dial
 	 * RELEASED u16 reason (ALLOW, CRED_UNAVAILABLE), s16 bytes of the slot's
 	 *          value, prefix and all
 	 */

@@ -11,11 +11,13 @@
 #include "base/wr.h"
 #include "net/channel.h"
 #include "priv/ops.h"
+#include "priv/who.h"
 #include "tls/ctx.h"
 #include "tls/leaf.h"
 
 #define MINUTE_MS 60000
-#define ASK_MAX (1 + 1 + LEAF_NAME_SIZE + 2 + CTX_SPKI_MAX) /* bytes of LEAF */
+/* bytes of LEAF */
+#define ASK_MAX (WHO_SIZE_MAX + 1 + 1 + LEAF_NAME_SIZE + 2 + CTX_SPKI_MAX)
 
 struct leaf {
 	unsigned refs;
@@ -47,7 +49,8 @@ struct pending {
 	LIST_ENTRY(pending) link; /* on cache->pendings */
 	struct leaf_cache *cache; /* borrowed */
 	struct key key;
-	uint32_t id; /* of the request */
+	uint32_t generation; /* that it was asked for */
+	uint32_t id;	     /* of the request */
 	LIST_HEAD(, leaf_wait) waits;
 };
 
@@ -148,12 +151,12 @@ drop_entry(struct leaf_cache *c, struct entry *e)
 
 /* Tell everybody who waits, in the order of the list, and forget the request. */
 static void
-settle(struct pending *p, struct leaf *leaf)
+settle(struct pending *p, struct leaf *leaf, enum reason reason)
 {
 	while (!LIST_EMPTY(&p->waits)) {
 		struct leaf_wait *w = LIST_FIRST(&p->waits);
 		LIST_REMOVE(w, link);
-		w->on_done(leaf, w->arg);
+		w->on_done(leaf, reason, w->arg);
 		free(w);
 	}
 	free(p);
@@ -178,7 +181,7 @@ leaf_cache_set_keeper(struct leaf_cache *c, struct channel *keeper)
 	while (!LIST_EMPTY(&lost)) {
 		struct pending *p = LIST_FIRST(&lost);
 		LIST_REMOVE(p, link);
-		settle(p, NULL);
+		settle(p, NULL, REASON_SHUTDOWN);
 	}
 }
 
@@ -266,39 +269,48 @@ keep(struct leaf_cache *c, const struct key *key, struct leaf *leaf)
 	c->n_entries++;
 }
 
-/* The leaf of a LEAFED, or NULL. */
+/* The leaf of a LEAFED, or NULL and why. */
 static struct leaf *
-read_answer(const struct msg *m)
+read_answer(const struct msg *m, enum reason *reason)
 {
 	struct rd r = rd_of(m->body);
-	bool good = rd_u8(&r) == 1;
+	uint16_t n = rd_u16(&r);
 	struct slice der = rd_slice16(&r);
+	struct leaf *leaf = NULL;
 	enum err err;
 
-	return good && rd_is_done(&r) ? leaf_from_der(der, &err) : NULL;
+	*reason = REASON_INTERNAL;
+	if (m->op != OP_LEAFED || !rd_is_done(&r) || n >= REASON_COUNT)
+		return NULL;
+	if (n == REASON_ALLOW)
+		leaf = leaf_from_der(der, &err);
+	if (n != REASON_ALLOW || leaf != NULL)
+		*reason = (enum reason)n;
+	return leaf;
 }
 
 static void
 on_answer(struct msg *m, void *arg)
 {
 	struct pending *p = arg;
-	struct leaf *leaf =
-	    m != NULL && m->op == OP_LEAFED ? read_answer(m) : NULL;
+	enum reason reason = REASON_SHUTDOWN;
+	struct leaf *leaf = m == NULL ? NULL : read_answer(m, &reason);
 
 	LIST_REMOVE(p, link);
 	if (leaf != NULL)
 		keep(p->cache, &p->key, leaf);
-	settle(p, leaf);
+	settle(p, leaf, reason);
 	leaf_unref(leaf);
 }
 
 static bool
-ask_keeper(struct pending *p, enum err *err)
+ask_keeper(struct pending *p, const struct who *who, enum err *err)
 {
 	uint8_t body[ASK_MAX];
 	struct wr w = wr_of(body, sizeof(body));
 	struct msg m = { .op = OP_LEAF };
 
+	who_write(&w, who);
 	wr_u8(&w, p->key.literal);
 	wr_slice8(&w, slice_of(p->key.text, p->key.n));
 	wr_slice16(&w, ctx_server_spki(p->cache->server));
@@ -325,19 +337,19 @@ spend(struct leaf_cache *c)
 }
 
 static struct pending *
-find_pending(struct leaf_cache *c, const struct key *key)
+find_pending(struct leaf_cache *c, const struct key *key, uint32_t generation)
 {
 	struct pending *p;
 
 	LIST_FOREACH(p, &c->pendings, link)
-		if (key_eq(&p->key, key))
+		if (key_eq(&p->key, key) && p->generation == generation)
 			return p;
 	return NULL;
 }
 
 static struct pending *
 new_pending(struct leaf_cache *c, const struct key *key, bool refused,
-    enum err *err)
+    const struct who *who, enum err *err)
 {
 	struct pending *p;
 
@@ -356,8 +368,9 @@ new_pending(struct leaf_cache *c, const struct key *key, bool refused,
 	}
 	p->cache = c;
 	p->key = *key;
+	p->generation = who->generation;
 	LIST_INIT(&p->waits);
-	if (!ask_keeper(p, err)) {
+	if (!ask_keeper(p, who, err)) {
 		free(p);
 		return NULL;
 	}
@@ -367,7 +380,7 @@ new_pending(struct leaf_cache *c, const struct key *key, bool refused,
 
 struct leaf_wait *
 leaf_ask(struct leaf_cache *c, const struct leaf_name *name,
-    leaf_on_done *on_done, void *arg, enum err *err)
+    const struct who *who, leaf_on_done *on_done, void *arg, enum err *err)
 {
 	struct leaf_wait *w = calloc(1, sizeof(*w));
 	struct pending *p;
@@ -379,9 +392,9 @@ leaf_ask(struct leaf_cache *c, const struct leaf_name *name,
 	*err = ERR_MESSAGE;
 	p = NULL;
 	if (key_init(&key, name)) {
-		p = find_pending(c, &key);
+		p = find_pending(c, &key, who->generation);
 		if (p == NULL)
-			p = new_pending(c, &key, name->refused, err);
+			p = new_pending(c, &key, name->refused, who, err);
 	}
 	if (p == NULL) {
 		free(w);

@@ -13,6 +13,7 @@
 
 #include "base/attr.h"
 #include "base/err.h"
+#include "base/reason.h"
 #include "base/slice.h"
 
 struct channel;
@@ -20,6 +21,7 @@ struct ctx_server;
 struct leaf;	   /* immutable */
 struct leaf_cache; /* of one sandbox */
 struct leaf_wait;  /* somebody who waits for a leaf */
+struct who;	   /* priv/who.h */
 struct x509_st;	   /* OpenSSL's X509 */
 
 #define LEAF_NAME_SIZE 254	/* longest name, and room for its length */
@@ -62,11 +64,12 @@ struct leaf_name {
 MUST_USE struct leaf *leaf_find(struct leaf_cache *c,
     const struct leaf_name *name);
 
-/* `leaf` lives for the call, take a reference; NULL: there will be none. */
-typedef void leaf_on_done(struct leaf *leaf, void *arg);
+/* `leaf` lives for the call, take a reference; NULL: there will be none, and
+ * the reason why. */
+typedef void leaf_on_done(struct leaf *leaf, enum reason reason, void *arg);
 
 /*
- * Ask for one that leaf_find() did not have.  `on_done` is called exactly once,
+ * Ask for one that leaf_find() did not have, for `who`.  `on_done` is called exactly once,
  * from the loop, unless it is cancelled; several that wait for one name ask
  * the keeper once.  It may not free the cache.
  *
@@ -74,8 +77,8 @@ typedef void leaf_on_done(struct leaf *leaf, void *arg);
  * ERR_MEMORY.
  */
 MUST_USE struct leaf_wait *leaf_ask(struct leaf_cache *c,
-    const struct leaf_name *name, leaf_on_done *on_done, void *arg,
-    enum err *err);
+    const struct leaf_name *name, const struct who *who, leaf_on_done *on_done,
+    void *arg, enum err *err);
 
 /* Do not tell any more; NULL does nothing.  Not after on_done was called. */
 void leaf_cancel(struct leaf_wait *wait);

@@ -45,9 +45,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		program = fuzz_bed_program(yaml);
 	if (!request_read(body, &r))
 		return 0;
-	CHECK(lies_in(r.host, body) && lies_in(r.flow, body));
-	CHECK(r.host.n <= REQUEST_HOST_MAX && r.flow.n <= REQUEST_FLOW_MAX);
-	CHECK(r.flow.n != 0);
+	CHECK(lies_in(r.host, body) && lies_in(r.who.flow, body));
+	CHECK(lies_in(r.who.digest, body));
+	CHECK(r.host.n <= REQUEST_HOST_MAX && r.who.flow.n <= WHO_FLOW_MAX);
+	CHECK(r.who.digest.n <= WHO_DIGEST_MAX);
+	CHECK(r.who.flow.n != 0 && r.who.digest.n != 0);
 	struct verdict v = request_decide(program, &r, &facts);
 	CHECK(request_decide(program, &r, &again).reason == v.reason);
 	/* The record of it says the same again. */

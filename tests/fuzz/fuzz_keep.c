@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A worker and a dialer that were taken over, against the keeper: a list of
- * messages, each an operation, a length, and a body.  A TELL has the cookie of a
- * real connection, so that a release can succeed; then what was asked must be
- * what policy allows.
+ * messages, each an operation, a length, and a body.  A TELL gets the cookie of
+ * a real connection behind its head, so that a release can succeed; then what
+ * was asked must be what policy allows.
  */
 #include <sys/socket.h>
 
@@ -18,9 +18,11 @@
 #include "keep/store.h"
 #include "load/load.h"
 #include "priv/ops.h"
+#include "priv/who.h"
 
 #define SANDBOX 1
 #define GENERATION 1
+#define DIGEST "sha256:0"
 #define MESSAGES_MAX 8
 
 static const char config[] =
@@ -38,7 +40,8 @@ static struct {
 	struct channel *keeper, *worker, *scribe, *to_scribe;
 	int tcp;
 	uint64_t cookie;
-	uint32_t asked[4]; /* of the last RELEASE */
+	struct who who;	   /* of the last RELEASE */
+	uint32_t asked[2]; /* its rule and credential */
 	unsigned n_released;
 } bed;
 
@@ -79,8 +82,10 @@ on_answer(struct channel *c, struct msg *m, void *arg)
 	CHECK((reason == REASON_ALLOW) == (value.n != 0));
 	if (value.n != 0) {
 		CHECK(slice_eq_str(value, "Bearer s3cret"));
-		CHECK(bed.asked[0] == SANDBOX && bed.asked[1] == GENERATION);
-		CHECK(bed.asked[2] == 0 && bed.asked[3] == 0);
+		CHECK(bed.who.sandbox == SANDBOX);
+		CHECK(bed.who.generation == GENERATION);
+		CHECK(slice_eq_str(bed.who.digest, DIGEST));
+		CHECK(bed.asked[0] == 0 && bed.asked[1] == 0);
 		bed.n_released++;
 	}
 }
@@ -146,8 +151,8 @@ load_policies(void)
 	load_report_release(&report);
 	CHECK(store_set_owner(bed.store, owner, &err) == 0);
 	CHECK(store_set_name(bed.store, SANDBOX, SLICE("box"), &err) == 0);
-	CHECK(store_set_program(bed.store, SANDBOX, GENERATION,
-		  SLICE("sha256:0"), program, &err) == 0);
+	CHECK(store_set_program(bed.store, SANDBOX, GENERATION, SLICE(DIGEST),
+		  program, &err) == 0);
 	CHECK(store_set_secret(bed.store, 0, true, SLICE("s3cret"), &err) == 0);
 }
 
@@ -171,11 +176,28 @@ set_up(void)
 	turn();
 }
 
+/* A TELL for the connection that there is. */
+static struct slice
+with_cookie(struct slice bytes, uint8_t body[300])
+{
+	struct wr w = wr_of(body, 300);
+	struct rd r = rd_of(bytes);
+	struct who who;
+
+	if (!who_read(&r, &who))
+		return bytes;
+	who_write(&w, &who);
+	wr_u64(&w, bed.cookie);
+	wr_bytes(&w, r.in);
+	return wr_slice(&w);
+}
+
 static void
 give(struct issue *issue, uint8_t op, struct slice bytes, bool shown)
 {
 	uint8_t body[300];
 	struct msg m = { .id = 1, .body = bytes };
+	struct rd r = rd_of(bytes);
 
 	if (shown)
 		m.fds[m.n_fds++] = bed.tcp;
@@ -183,21 +205,16 @@ give(struct issue *issue, uint8_t op, struct slice bytes, bool shown)
 	case 0:
 		issue_leaf(issue, bed.keeper, &m);
 		break;
-	case 1: {
-		struct wr w = wr_of(body, sizeof(body));
-		wr_u64(&w, bed.cookie);
-		wr_bytes(&w, bytes);
-		m.body = wr_slice(&w);
+	case 1:
+		m.body = with_cookie(bytes, body);
 		issue_tell(issue, bed.keeper, &m);
 		break;
-	}
-	case 2: {
-		struct rd r = rd_of(bytes);
-		for (int i = 0; i < 4; i++)
+	case 2:
+		(void)!who_read(&r, &bed.who);
+		for (int i = 0; i < 2; i++)
 			bed.asked[i] = rd_u32(&r);
 		issue_release(issue, bed.keeper, &m);
 		break;
-	}
 	default:
 		issue_certify(issue, bed.keeper, &m);
 		break;

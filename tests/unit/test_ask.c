@@ -21,9 +21,11 @@
 #include "policy_bed.h"
 #include "priv/ops.h"
 #include "priv/spawn.h"
+#include "priv/who.h"
 
 #define SANDBOX 7
 #define GENERATION 3
+#define DIGEST "sha256:00"
 #define EVENTS_MAX 128
 
 /* Rule 0 is exact, 1 has a wildcard, 2 a literal, 3 plain HTTP, 4 denies. */
@@ -64,13 +66,14 @@ enum rule {
 struct roles {
 	struct channel *worker, *keeper, *scribe; /* our ends, theirs below */
 	struct channel *dialer_worker, *dialer_keeper, *dialer_scribe;
+	enum reason keeper_says;
 	bool keeper_is_silent, scribe_is_silent, scribe_is_full;
 	unsigned n_told;
 	struct {
 		uint64_t cookie;
 		uint32_t sandbox, generation, rule;
 		uint16_t port;
-		char host[256];
+		char host[256], digest[80], flow[80];
 	} told; /* the last */
 	size_t n_events;
 	struct event events[EVENTS_MAX];
@@ -107,7 +110,10 @@ turn(void)
 static void
 on_keeper(struct channel *c, struct msg *m, void *arg)
 {
-	struct msg told = { .op = OP_TOLD };
+	uint8_t body[2] = { 0, (uint8_t)roles.keeper_says };
+	struct msg told = { .op = OP_TOLD,
+		.body = slice_of(body, sizeof(body)) };
+	struct who who;
 	enum err err;
 	(void)arg;
 
@@ -116,9 +122,14 @@ on_keeper(struct channel *c, struct msg *m, void *arg)
 	assert_int_equal(m->op, OP_TELL);
 	struct rd r = rd_of(m->body);
 	roles.n_told++;
+	assert_true(who_read(&r, &who));
+	roles.told.sandbox = who.sandbox;
+	roles.told.generation = who.generation;
+	snprintf(roles.told.digest, sizeof(roles.told.digest), "%.*s",
+	    SLICE_ARG(who.digest));
+	snprintf(roles.told.flow, sizeof(roles.told.flow), "%.*s",
+	    SLICE_ARG(who.flow));
 	roles.told.cookie = rd_u64(&r);
-	roles.told.sandbox = rd_u32(&r);
-	roles.told.generation = rd_u32(&r);
 	roles.told.rule = rd_u32(&r);
 	roles.told.port = rd_u16(&r);
 	struct slice host = rd_slice8(&r);
@@ -232,7 +243,7 @@ start(void **state)
 	asks_set_owner(asks, owner_open(buf_slice(&bed.owner_image), &err));
 	assert_int_equal(asks_set_name(asks, SANDBOX, SLICE("box"), &err), 0);
 	assert_int_equal(asks_set_program(asks, SANDBOX, GENERATION,
-			     SLICE("sha256:00"), own_program(), &err),
+			     SLICE(DIGEST), own_program(), &err),
 	    0);
 	return 0;
 }
@@ -278,23 +289,30 @@ on_dialed(struct msg *m, void *arg)
 
 /* Send a request; `d` is filled when it is answered. */
 static void
-ask(uint32_t sandbox, uint32_t generation, uint32_t rule, const char *host,
-    struct dialed *d)
+ask_as(const struct who *who, uint32_t rule, const char *host, struct dialed *d)
 {
 	uint8_t body[512];
 	struct wr w = wr_of(body, sizeof(body));
 	enum err err;
 
 	*d = (struct dialed){ .fd = -1 };
-	wr_u32(&w, sandbox);
-	wr_u32(&w, generation);
+	who_write(&w, who);
 	wr_u32(&w, rule);
 	wr_u16(&w, port);
 	wr_slice8(&w, slice_of_str(host));
-	wr_slice8(&w, SLICE("w0-1"));
 	struct msg m = { .op = OP_DIAL, .body = wr_slice(&w) };
 	assert_true(channel_ask(roles.worker, &m, on_dialed, d, &err) != 0);
 	turn();
+}
+
+static void
+ask(uint32_t sandbox, uint32_t generation, uint32_t rule, const char *host,
+    struct dialed *d)
+{
+	const struct who who = { sandbox, generation, SLICE(DIGEST),
+		SLICE("w0-1") };
+
+	ask_as(&who, rule, host, d);
 }
 
 static const struct event *
@@ -357,6 +375,8 @@ ask_hands_over_a_socket_that_all_know_of(void **state)
 		assert_int_equal(roles.told.cookie, cookie);
 		assert_int_equal(roles.told.sandbox, SANDBOX);
 		assert_int_equal(roles.told.generation, GENERATION);
+		assert_string_equal(roles.told.digest, DIGEST);
+		assert_string_equal(roles.told.flow, "w0-1");
 		assert_int_equal(roles.told.rule, rows[i].rule);
 		assert_int_equal(roles.told.port, port);
 		assert_string_equal(roles.told.host, rows[i].name);
@@ -365,7 +385,7 @@ ask_hands_over_a_socket_that_all_know_of(void **state)
 		assert_int_equal(e->kind, EVENT_DIAL);
 		expect_text(e, FIELD_SANDBOX, "box");
 		expect_text(e, FIELD_POLICY, "p");
-		expect_text(e, FIELD_PROGRAM, "sha256:00");
+		expect_text(e, FIELD_PROGRAM, DIGEST);
 		expect_text(e, FIELD_HOST, rows[i].name);
 		expect_text(e, FIELD_PEER_ADDRESS, "127.0.0.1");
 		expect_text(e, FIELD_FLOW, "w0-1");
@@ -436,6 +456,53 @@ ask_refuses_each_case_and_says_why(void **state)
 	assert_int_equal(roles.n_told, 0);
 }
 
+/* The head is compared with the program in here, and what differs is said. */
+static void
+ask_is_refused_to_another_program(void **state)
+{
+	const struct who rows[] = {
+		{ SANDBOX, GENERATION, SLICE("sha256:01"), SLICE("w0-1") },
+		{ SANDBOX, GENERATION, SLICE("sha256:0"), SLICE("w0-1") },
+		{ SANDBOX, GENERATION, SLICE("sha256:000"), SLICE("w0-1") },
+	};
+	struct dialed d;
+	(void)state;
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		ask_as(&rows[i], EXACT, "", &d);
+		assert_int_equal(d.n, 1);
+		assert_int_equal(d.reason, REASON_POLICY_CHANGED);
+		assert_string_equal(d.detail, "asked by another program");
+		assert_int_equal(d.fd, -1);
+		const struct event *e = last_event();
+		assert_int_equal(e->kind, EVENT_ALARM);
+		expect_text(e, FIELD_REASON, "policy.changed");
+		expect_text(e, FIELD_PROGRAM, DIGEST);
+		expect_text(e, FIELD_FLOW, "w0-1");
+		expect_same_again(e);
+	}
+	assert_int_equal(roles.n_told, 0);
+}
+
+/* The keeper compares, too: what it does not know is not handed over. */
+static void
+ask_is_refused_when_the_keeper_knows_another_program(void **state)
+{
+	struct dialed d;
+	(void)state;
+
+	roles.keeper_says = REASON_POLICY_CHANGED;
+	ask(SANDBOX, GENERATION, EXACT, "", &d);
+	assert_int_equal(roles.n_told, 1);
+	assert_int_equal(d.n, 1);
+	assert_int_equal(d.reason, REASON_POLICY_CHANGED);
+	assert_int_equal(d.fd, -1);
+	roles.keeper_says = (enum reason)255; /* what no keeper says */
+	ask(SANDBOX, GENERATION, EXACT, "", &d);
+	assert_int_equal(d.reason, REASON_INTERNAL);
+	assert_int_equal(d.fd, -1);
+}
+
 /* A body that no worker of ours writes: an alarm, no answer, no dial. */
 static void
 ask_does_not_answer_what_is_malformed(void **state)
@@ -443,6 +510,16 @@ ask_does_not_answer_what_is_malformed(void **state)
 	static const char *const hosts[] = { "OK.test", "ok.test.", "ok",
 		"127.1", "::FFFF:127.0.0.1", "ok.test\n", "[::1]",
 		"*.wild.test" };
+	static const char much[WHO_DIGEST_MAX + 2] = { 0 };
+	const struct who heads[] = {
+		{ SANDBOX, GENERATION, SLICE(""), SLICE("w0-1") },
+		{ SANDBOX, GENERATION,
+		    slice_of((const uint8_t *)much, WHO_DIGEST_MAX + 1),
+		    SLICE("w0-1") },
+		{ SANDBOX, GENERATION, SLICE(DIGEST), SLICE("") },
+		{ SANDBOX, GENERATION, SLICE(DIGEST), SLICE("w 1") },
+		{ SANDBOX, GENERATION, SLICE(DIGEST), SLICE("w\x7f") },
+	};
 	struct dialed d;
 	enum err err;
 	(void)state;
@@ -453,11 +530,16 @@ ask_does_not_answer_what_is_malformed(void **state)
 		assert_int_equal(roles.n_events, i + 1);
 		assert_int_equal(last_event()->kind, EVENT_ALARM);
 	}
+	for (size_t i = 0; i < COUNT_OF(heads); i++) {
+		ask_as(&heads[i], EXACT, "", &d);
+		assert_int_equal(d.n, 0);
+		assert_int_equal(last_event()->kind, EVENT_ALARM);
+	}
 	struct msg m = { .op = OP_DIAL, .body = SLICE("short") };
 	assert_true(channel_ask(roles.worker, &m, on_dialed, &d, &err) != 0);
 	turn();
 	assert_int_equal(d.n, 0);
-	assert_int_equal(roles.n_events, COUNT_OF(hosts) + 1);
+	assert_int_equal(roles.n_events, COUNT_OF(hosts) + COUNT_OF(heads) + 1);
 	/* A good one still works. */
 	ask(SANDBOX, GENERATION, EXACT, "", &d);
 	assert_int_equal(d.reason, REASON_ALLOW);
@@ -565,7 +647,9 @@ ask_ends_with_its_policy(void **state)
 	turn();
 	assert_int_equal(d.reason, REASON_POLICY_CHANGED);
 	roles.keeper_is_silent = false;
-	ask(SANDBOX, GENERATION + 1, EXACT, "", &d);
+	ask_as(&(struct who){ SANDBOX, GENERATION + 1, SLICE("sha256:01"),
+		   SLICE("w0-1") },
+	    EXACT, "", &d);
 	assert_int_equal(d.reason, REASON_ALLOW);
 	expect_text(last_event(), FIELD_PROGRAM, "sha256:01");
 	close(d.fd);
@@ -640,7 +724,7 @@ ask_waits_to_be_fed(void **state)
 	assert_int_equal(d.reason, REASON_SHUTDOWN);
 	assert_int_equal(last_event()->kind, EVENT_DIAL);
 	assert_int_equal(asks_set_program(asks, SANDBOX, GENERATION,
-			     SLICE("sha256:00"), own_program(), &err),
+			     SLICE(DIGEST), own_program(), &err),
 	    0);
 	ask(SANDBOX, GENERATION, EXACT, "", &d);
 	assert_int_equal(d.reason, REASON_SHUTDOWN); /* no owner, no keeper */
@@ -710,6 +794,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(ask_hands_over_a_socket_that_all_know_of),
 		TEST(ask_refuses_each_case_and_says_why),
+		TEST(ask_is_refused_to_another_program),
+		TEST(ask_is_refused_when_the_keeper_knows_another_program),
 		TEST(ask_does_not_answer_what_is_malformed),
 		TEST(ask_waits_for_keeper_and_scribe),
 		TEST(ask_needs_a_log_that_takes_it),

@@ -26,6 +26,7 @@
 #include "priv/ops.h"
 #include "priv/role.h"
 #include "priv/spawn.h"
+#include "priv/who.h"
 #include "proxyd/roles.h"
 
 #define PATIENCE_MS 8000
@@ -90,7 +91,9 @@ on_monitor(struct channel *c, struct msg *m, void *arg)
 static void
 on_keeper(struct channel *c, struct msg *m, void *arg)
 {
-	struct msg told = { .op = OP_TOLD };
+	const uint8_t allow[] = { 0, REASON_ALLOW };
+	struct msg told = { .op = OP_TOLD,
+		.body = slice_of(allow, sizeof(allow)) };
 	enum err err;
 	(void)arg;
 
@@ -239,12 +242,10 @@ dial(uint32_t rule)
 	enum err err;
 
 	seen.dialed = false;
-	wr_u32(&w, 1);
-	wr_u32(&w, 1);
+	who_write(&w, &(struct who){ 1, 1, SLICE("sha256:00"), SLICE("w0-1") });
 	wr_u32(&w, rule);
 	wr_u16(&w, port);
 	wr_slice8(&w, SLICE(""));
-	wr_slice8(&w, SLICE("w0-1"));
 	struct msg m = { .op = OP_DIAL, .body = wr_slice(&w) };
 	assert_true(channel_ask(worker, &m, on_dialed, NULL, &err) != 0);
 	WAIT_FOR(seen.dialed);

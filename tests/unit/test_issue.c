@@ -22,9 +22,11 @@
 #include "keep/store.h"
 #include "policy_bed.h"
 #include "priv/ops.h"
+#include "priv/who.h"
 
 #define SANDBOX 7
 #define GENERATION 3
+#define DIGEST "sha256:00"
 #define SECRET "real-s3cret"
 
 #define CONFIG                                   \
@@ -225,7 +227,7 @@ setup(void **state)
 	assert_int_equal(store_set_name(f->store, SANDBOX, SLICE("box"), &err),
 	    0);
 	assert_int_equal(store_set_program(f->store, SANDBOX, GENERATION,
-			     SLICE("sha256:00"), f->policy.program, &err),
+			     SLICE(DIGEST), f->policy.program, &err),
 	    0);
 	f->policy.owner = NULL;
 	f->policy.program = NULL;
@@ -310,23 +312,43 @@ struct dial {
 };
 
 static void
-tell(struct fixture *f, int fd, const struct dial *d)
+tell_as(struct fixture *f, const struct who *who, int fd, const struct dial *d)
 {
 	uint8_t body[300];
 	struct wr w = wr_of(body, sizeof(body));
 
+	who_write(&w, who);
 	wr_u64(&w, cookie_of(fd));
-	wr_u32(&w, d->sandbox);
-	wr_u32(&w, d->generation);
 	wr_u32(&w, d->rule);
 	wr_u16(&w, d->port);
 	wr_slice8(&w, slice_of_str(d->host));
 	ask(f, OP_TELL, wr_slice(&w), -1);
+}
+
+/* What a TOLD says. */
+static enum reason
+told(struct fixture *f)
+{
+	struct rd r = rd_of(slice_of(f->body, f->body_n));
+	uint16_t reason = rd_u16(&r);
+
 	assert_int_equal(f->op, OP_TOLD);
+	assert_true(rd_is_done(&r));
+	return (enum reason)reason;
+}
+
+static void
+tell(struct fixture *f, int fd, const struct dial *d)
+{
+	const struct who who = { d->sandbox, d->generation, SLICE(DIGEST),
+		SLICE("w0-5e") };
+	tell_as(f, &who, fd, d);
+	assert_int_equal(told(f), REASON_ALLOW);
 }
 
 struct want {
 	uint32_t sandbox, generation, rule, credential;
+	const char *digest; /* NULL: the right one */
 };
 
 static void
@@ -335,11 +357,12 @@ release(struct fixture *f, const struct want *want, int fd)
 	uint8_t body[300];
 	struct wr w = wr_of(body, sizeof(body));
 
-	wr_u32(&w, want->sandbox);
-	wr_u32(&w, want->generation);
+	who_write(&w,
+	    &(struct who){ want->sandbox, want->generation,
+		slice_of_str(want->digest == NULL ? DIGEST : want->digest),
+		SLICE("w0-5f") });
 	wr_u32(&w, want->rule);
 	wr_u32(&w, want->credential);
-	wr_slice8(&w, SLICE("w0-5f"));
 	ask(f, OP_RELEASE, wr_slice(&w), fd);
 }
 
@@ -393,6 +416,9 @@ static const struct {
 	    { SANDBOX, GENERATION, RULE_API, 443, "api.test" },
 	    { SANDBOX, GENERATION + 1, RULE_API, 0 },
 	    "release asked for another generation" },
+	{ "another program", { SANDBOX, GENERATION, RULE_API, 443, "api.test" },
+	    { SANDBOX, GENERATION, RULE_API, 0, "sha256:01" },
+	    "release asked by another program" },
 	{ "a credential of another rule",
 	    { SANDBOX, GENERATION, RULE_API, 443, "api.test" },
 	    { SANDBOX, GENERATION, RULE_API, 1 },
@@ -413,14 +439,6 @@ static const struct {
 	    "release asked for a credential that the rule lacks" },
 	{ "the dial of another rule",
 	    { SANDBOX, GENERATION, RULE_OPEN, 443, "open.test" },
-	    { SANDBOX, GENERATION, RULE_API, 0 },
-	    "release asked for the dial of another rule or sandbox" },
-	{ "the dial of another sandbox",
-	    { SANDBOX + 1, GENERATION, RULE_API, 443, "api.test" },
-	    { SANDBOX, GENERATION, RULE_API, 0 },
-	    "release asked for the dial of another rule or sandbox" },
-	{ "the dial of another generation",
-	    { SANDBOX, GENERATION - 1, RULE_API, 443, "api.test" },
 	    { SANDBOX, GENERATION, RULE_API, 0 },
 	    "release asked for the dial of another rule or sandbox" },
 	{ "a dial that policy refuses",
@@ -587,11 +605,10 @@ issue_forgets_a_worker_that_went(void **state)
 	struct msg m = { .op = OP_RELEASE, .id = 5, .n_fds = 1 };
 
 	tell(f, f->client, &good_dial);
-	wr_u32(&w, SANDBOX);
-	wr_u32(&w, GENERATION);
+	who_write(&w,
+	    &(struct who){ SANDBOX, GENERATION, SLICE(DIGEST), SLICE("f") });
 	wr_u32(&w, RULE_API);
 	wr_u32(&w, 0);
-	wr_slice8(&w, SLICE("f"));
 	m.body = wr_slice(&w);
 	m.fds[0] = f->client;
 	f->n_answers = 0;
@@ -646,10 +663,16 @@ static void
 issue_reads_bodies_as_hostile(void **state)
 {
 	struct fixture *f = *state;
-	static const uint16_t ops[] = { OP_LEAF, OP_RELEASE, OP_CERTIFY };
+	static const uint16_t ops[] = { OP_LEAF, OP_RELEASE, OP_TELL,
+		OP_CERTIFY };
 	uint8_t body[64];
 
 	memset(body, 0xff, sizeof(body));
+	ask(f, OP_TELL, slice_of(body, 9), -1);
+	assert_int_equal(told(f), REASON_INTERNAL);
+	assert_string_equal(f->detail, "a malformed message about a dial");
+	ask(f, OP_LEAF, slice_of(body, 9), -1);
+	assert_string_equal(f->detail, "a malformed request for a leaf");
 	for (size_t i = 0; i < COUNT_OF(ops); i++) {
 		for (size_t n = 0; n < sizeof(body); n++) {
 			ask(f, ops[i], slice_of(body, n), -1);
@@ -657,42 +680,164 @@ issue_reads_bodies_as_hostile(void **state)
 			assert_int_equal(f->n_allowed, 0);
 		}
 	}
-	for (size_t n = 0; n < sizeof(body); n++) {
-		ask(f, OP_TELL, slice_of(body, n), -1);
-		assert_int_equal(f->n_answers, 0);
-	}
+}
+
+/* Ask for a leaf.  What LEAFED says; `der` points into the fixture. */
+static enum reason
+leaf(struct fixture *f, const struct who *who, struct slice *der)
+{
+	EVP_PKEY *key = EVP_EC_gen("P-256");
+	uint8_t body[400], *spki = NULL;
+	struct wr w = wr_of(body, sizeof(body));
+	int n = i2d_PUBKEY(key, &spki);
+
+	who_write(&w, who);
+	wr_u8(&w, 0);
+	wr_slice8(&w, SLICE("api.test"));
+	wr_slice16(&w, slice_of(spki, (size_t)n));
+	ask(f, OP_LEAF, wr_slice(&w), -1);
+	assert_int_equal(f->op, OP_LEAFED);
+	struct rd r = rd_of(slice_of(f->body, f->body_n));
+	uint16_t reason = rd_u16(&r);
+	*der = rd_slice16(&r);
+	assert_true(rd_is_done(&r));
+	assert_int_equal(der->n != 0, reason == REASON_ALLOW);
+	OPENSSL_free(spki);
+	EVP_PKEY_free(key);
+	return (enum reason)reason;
+}
+
+#define GOOD_WHO \
+	(&(struct who){ SANDBOX, GENERATION, SLICE(DIGEST), SLICE("w0-5f") })
+
+static void
+give_ca(struct fixture *f)
+{
+	enum err err;
+	struct ca *ca = ca_make(SLICE("unit"), 10, &err);
+
+	assert_non_null(ca);
+	issue_set_ca(f->issue, ca);
 }
 
 static void
 issue_mints_once_there_is_a_ca(void **state)
 {
 	struct fixture *f = *state;
-	EVP_PKEY *key = EVP_EC_gen("P-256");
-	uint8_t body[300], *spki = NULL;
-	struct wr w = wr_of(body, sizeof(body));
-	int n = i2d_PUBKEY(key, &spki);
-	enum err err;
+	struct slice der;
 
-	wr_u8(&w, 0);
-	wr_slice8(&w, SLICE("api.test"));
-	wr_slice16(&w, slice_of(spki, (size_t)n));
-	ask(f, OP_LEAF, wr_slice(&w), -1);
-	assert_int_equal(f->op, OP_LEAFED);
-	assert_int_equal(f->body[0], 0);
-	struct ca *ca = ca_make(SLICE("unit"), 10, &err);
-	assert_non_null(ca);
-	issue_set_ca(f->issue, ca);
-	ask(f, OP_LEAF, wr_slice(&w), -1);
-	struct rd r = rd_of(slice_of(f->body, f->body_n));
-	assert_int_equal(rd_u8(&r), 1);
-	struct slice der = rd_slice16(&r);
-	assert_true(rd_is_done(&r));
+	assert_int_equal(leaf(f, GOOD_WHO, &der), REASON_SHUTDOWN);
+	give_ca(f);
+	assert_int_equal(leaf(f, GOOD_WHO, &der), REASON_ALLOW);
 	const uint8_t *p = der.p;
 	X509 *cert = d2i_X509(NULL, &p, (long)der.n);
 	assert_non_null(cert);
 	X509_free(cert);
-	OPENSSL_free(spki);
-	EVP_PKEY_free(key);
+}
+
+/* Neither a leaf nor a place among the dials. */
+static void
+issue_serves_the_program_in_force_alone(void **state)
+{
+	const struct {
+		const char *name;
+		struct who who;
+		enum reason reason;
+		bool alarm;
+	} strangers[] = {
+		{ "another sandbox",
+		    { SANDBOX + 1, GENERATION, SLICE(DIGEST), SLICE("f") },
+		    REASON_POLICY_NONE, true },
+		{ "another program",
+		    { SANDBOX, GENERATION, SLICE("sha256:01"), SLICE("f") },
+		    REASON_POLICY_CHANGED, true },
+		{ "a generation that is over",
+		    { SANDBOX, GENERATION - 1, SLICE(DIGEST), SLICE("f") },
+		    REASON_POLICY_CHANGED, false },
+		{ "a generation to come",
+		    { SANDBOX, GENERATION + 1, SLICE(DIGEST), SLICE("f") },
+		    REASON_POLICY_CHANGED, false },
+	};
+	struct fixture *f = *state;
+	enum reason reason;
+	struct slice der;
+
+	give_ca(f);
+	for (size_t i = 0; i < COUNT_OF(strangers); i++) {
+		print_message("# %s\n", strangers[i].name);
+		assert_int_equal(leaf(f, &strangers[i].who, &der),
+		    strangers[i].reason);
+		assert_int_equal(f->n_alarms, strangers[i].alarm);
+		assert_string_equal(f->detail,
+		    strangers[i].alarm ?
+			"leaf asked for by another program or sandbox" :
+			"");
+		tell_as(f, &strangers[i].who, f->client, &good_dial);
+		assert_int_equal(told(f), strangers[i].reason);
+		assert_int_equal(f->n_alarms, strangers[i].alarm);
+		assert_string_equal(f->detail,
+		    strangers[i].alarm ?
+			"dial told of by another program or sandbox" :
+			"");
+		release(f, &good, f->client);
+		assert_int_equal(released(f, &reason).n, 0);
+		assert_string_equal(f->detail,
+		    "release asked for a socket that was not dialled");
+	}
+}
+
+/* Before the monitor has said what there is. */
+static void
+issue_waits_to_be_fed(void **state)
+{
+	struct fixture *f = *state;
+	struct slice der;
+	enum err err;
+
+	issue_free(f->issue);
+	store_free(f->store);
+	f->store = store_new(&err);
+	f->issue = issue_new(f->store, f->recorder, &err);
+	give_ca(f);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(leaf(f, GOOD_WHO, &der), REASON_SHUTDOWN);
+		tell_as(f, GOOD_WHO, f->client, &good_dial);
+		assert_int_equal(told(f), REASON_SHUTDOWN);
+		assert_int_equal(f->n_alarms, 0);
+		assert_int_equal(store_set_name(f->store, SANDBOX, SLICE("box"),
+				     &err),
+		    0);
+	}
+}
+
+/* A dial of the policy before is none of this one's. */
+static void
+issue_forgets_the_dials_of_an_older_policy(void **state)
+{
+	struct fixture *f = *state;
+	struct want later = { SANDBOX, GENERATION + 1, RULE_API, 0, NULL };
+	enum reason reason;
+	struct bed same;
+	enum err err;
+
+	tell(f, f->client, &good_dial);
+	bed_load(&same, CONFIG, POLICY);
+	assert_non_null(same.program);
+	assert_int_equal(store_set_program(f->store, SANDBOX, GENERATION + 1,
+			     SLICE(DIGEST), same.program, &err),
+	    0);
+	same.program = NULL;
+	release(f, &later, f->client);
+	assert_int_equal(released(f, &reason).n, 0);
+	assert_int_equal(f->n_alarms, 1);
+	assert_string_equal(f->detail,
+	    "release asked for the dial of another rule or sandbox");
+	/* The store reads the image until it goes. */
+	issue_free(f->issue);
+	f->issue = NULL;
+	store_free(f->store);
+	f->store = NULL;
+	bed_release(&same);
 }
 
 static void
@@ -741,6 +886,9 @@ main(void)
 		TEST(issue_does_not_take_an_old_connection_for_a_forgery),
 		TEST(issue_reads_bodies_as_hostile),
 		TEST(issue_mints_once_there_is_a_ca),
+		TEST(issue_serves_the_program_in_force_alone),
+		TEST(issue_waits_to_be_fed),
+		TEST(issue_forgets_the_dials_of_an_older_policy),
 		TEST(issue_certifies_the_key_of_a_log),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

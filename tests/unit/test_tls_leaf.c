@@ -14,6 +14,7 @@
 #include "certs/leaf.h"
 #include "net/channel.h"
 #include "priv/ops.h"
+#include "priv/who.h"
 #include "tests/unit/tls_bed.h"
 
 /* A keeper that answers as the test says. */
@@ -21,6 +22,8 @@ static struct {
 	struct bed *bed;
 	struct channel *end;
 	unsigned n_asked;
+	struct who who; /* of the last; slices into what is gone */
+	char flow[16], digest[16];
 	enum {
 		ANSWER,
 		REFUSE,
@@ -43,6 +46,11 @@ on_ask(struct channel *c, struct msg *m, void *arg)
 	assert_int_equal(m->op, OP_LEAF);
 	keeper.n_asked++;
 	struct rd r = rd_of(m->body);
+	assert_true(who_read(&r, &keeper.who));
+	snprintf(keeper.flow, sizeof(keeper.flow), "%.*s",
+	    SLICE_ARG(keeper.who.flow));
+	snprintf(keeper.digest, sizeof(keeper.digest), "%.*s",
+	    SLICE_ARG(keeper.who.digest));
 	bool literal = rd_u8(&r) != 0;
 	struct slice name = rd_slice8(&r);
 	struct slice spki = rd_slice16(&r);
@@ -56,7 +64,8 @@ on_ask(struct channel *c, struct msg *m, void *arg)
 		    0);
 	if (keeper.mood == GARBAGE)
 		buf_put_str(&der, "garbage");
-	wr_u8(&w, keeper.mood != REFUSE);
+	wr_u16(&w,
+	    keeper.mood == REFUSE ? REASON_POLICY_CHANGED : REASON_ALLOW);
 	wr_slice16(&w, buf_slice(&der));
 	const struct msg answer = { .op = OP_LEAFED,
 		.id = m->id,
@@ -102,13 +111,18 @@ unmake(struct bed *b, struct leaf_cache *c, struct channel *end)
 	bed_turn(b);
 }
 
+#define WHO (&(struct who){ 7, 3, SLICE("sha256:00"), SLICE("s7-1") })
+
 static unsigned n_done;
 static struct leaf *got;
+static enum reason why;
 
 static void
-on_done(struct leaf *leaf, void *arg)
+on_done(struct leaf *leaf, enum reason reason, void *arg)
 {
 	(void)arg;
+	why = reason;
+	assert_int_equal(leaf != NULL, reason == REASON_ALLOW);
 	n_done++;
 	leaf_unref(got);
 	got = leaf == NULL ? NULL : leaf_ref(leaf);
@@ -140,18 +154,22 @@ leaf_is_asked_for_once_and_kept(void **state)
 	reset_done();
 	assert_null(leaf_find(c, &name));
 	for (int i = 0; i < 3; i++)
-		assert_non_null(leaf_ask(c, &name, on_done, NULL, &err));
+		assert_non_null(leaf_ask(c, &name, WHO, on_done, NULL, &err));
 	assert_int_equal(n_done, 0); /* from the loop only */
 	bed_turn(b);
 	assert_int_equal(n_done, 3);
 	assert_int_equal(keeper.n_asked, 1);
+	assert_int_equal(keeper.who.sandbox, 7);
+	assert_int_equal(keeper.who.generation, 3);
+	assert_string_equal(keeper.digest, "sha256:00");
+	assert_string_equal(keeper.flow, "s7-1");
 	struct leaf *leaf = leaf_find(c, &name);
 	assert_ptr_equal(leaf, got);
 	leaf_unref(leaf);
 	struct leaf_name literal = { .name = SLICE("192.0.2.1"),
 		.literal = true };
 	assert_null(leaf_find(c, &literal));
-	assert_non_null(leaf_ask(c, &literal, on_done, NULL, &err));
+	assert_non_null(leaf_ask(c, &literal, WHO, on_done, NULL, &err));
 	bed_turn(b);
 	leaf = leaf_find(c, &literal);
 	assert_non_null(leaf);
@@ -172,13 +190,36 @@ leaf_that_is_cancelled_tells_nobody(void **state)
 	enum err err;
 
 	reset_done();
-	struct leaf_wait *one = leaf_ask(c, &name, on_done, NULL, &err);
-	struct leaf_wait *two = leaf_ask(c, &name, on_done, NULL, &err);
+	struct leaf_wait *one = leaf_ask(c, &name, WHO, on_done, NULL, &err);
+	struct leaf_wait *two = leaf_ask(c, &name, WHO, on_done, NULL, &err);
 	assert_non_null(two);
 	leaf_cancel(one);
 	leaf_cancel(NULL);
 	bed_turn(b);
 	assert_int_equal(n_done, 1);
+	reset_done();
+	unmake(b, c, end);
+}
+
+/* A policy that changes meanwhile: what the old one asked is not the new one's
+ * to wait for. */
+static void
+leaf_is_asked_for_by_each_generation(void **state)
+{
+	struct bed *b = *state;
+	struct channel *end;
+	struct leaf_cache *c = make(b, &end);
+	struct leaf_name name = named("ok.test");
+	struct who next = *WHO;
+	enum err err;
+
+	reset_done();
+	next.generation++;
+	assert_non_null(leaf_ask(c, &name, WHO, on_done, NULL, &err));
+	assert_non_null(leaf_ask(c, &name, &next, on_done, NULL, &err));
+	bed_turn(b);
+	assert_int_equal(n_done, 2);
+	assert_int_equal(keeper.n_asked, 2);
 	reset_done();
 	unmake(b, c, end);
 }
@@ -194,30 +235,33 @@ leaf_that_cannot_be_had_is_null(void **state)
 
 	reset_done();
 	keeper.mood = REFUSE;
-	assert_non_null(leaf_ask(c, &name, on_done, NULL, &err));
+	assert_non_null(leaf_ask(c, &name, WHO, on_done, NULL, &err));
 	bed_turn(b);
 	assert_int_equal(n_done, 1);
 	assert_null(got);
+	assert_int_equal(why, REASON_POLICY_CHANGED);
 	keeper.mood = GARBAGE;
-	assert_non_null(leaf_ask(c, &name, on_done, NULL, &err));
+	assert_non_null(leaf_ask(c, &name, WHO, on_done, NULL, &err));
 	bed_turn(b);
 	assert_int_equal(n_done, 2);
 	assert_null(got);
+	assert_int_equal(why, REASON_INTERNAL);
 	assert_null(leaf_find(c, &name));
 
 	/* A keeper that dies, and one that is away. */
 	keeper.mood = SILENT;
-	assert_non_null(leaf_ask(c, &name, on_done, NULL, &err));
+	assert_non_null(leaf_ask(c, &name, WHO, on_done, NULL, &err));
 	bed_turn(b);
 	assert_int_equal(n_done, 2);
 	channel_free(keeper.end);
 	keeper.end = NULL;
 	bed_turn(b);
 	assert_int_equal(n_done, 3);
-	assert_null(leaf_ask(c, &name, on_done, NULL, &err));
+	assert_int_equal(why, REASON_SHUTDOWN);
+	assert_null(leaf_ask(c, &name, WHO, on_done, NULL, &err));
 	assert_int_equal(err, ERR_CLOSED);
 	leaf_cache_set_keeper(c, NULL);
-	assert_null(leaf_ask(c, &name, on_done, NULL, &err));
+	assert_null(leaf_ask(c, &name, WHO, on_done, NULL, &err));
 	assert_int_equal(err, ERR_CLOSED);
 	unmake(b, c, end);
 }
@@ -233,16 +277,16 @@ leaf_waits_are_told_when_the_keeper_is_replaced(void **state)
 
 	reset_done();
 	keeper.mood = SILENT;
-	assert_non_null(leaf_ask(c, &one, on_done, NULL, &err));
-	assert_non_null(leaf_ask(c, &two, on_done, NULL, &err));
-	assert_non_null(leaf_ask(c, &two, on_done, NULL, &err));
+	assert_non_null(leaf_ask(c, &one, WHO, on_done, NULL, &err));
+	assert_non_null(leaf_ask(c, &two, WHO, on_done, NULL, &err));
+	assert_non_null(leaf_ask(c, &two, WHO, on_done, NULL, &err));
 	leaf_cache_set_keeper(c, NULL);
 	assert_int_equal(n_done, 3);
 	bed_turn(b);
 	assert_int_equal(n_done, 3);
 	/* And those who wait when the sandbox ends are forgotten. */
 	leaf_cache_set_keeper(c, end);
-	assert_non_null(leaf_ask(c, &one, on_done, NULL, &err));
+	assert_non_null(leaf_ask(c, &one, WHO, on_done, NULL, &err));
 	unmake(b, c, end);
 	assert_int_equal(n_done, 3);
 }
@@ -260,7 +304,7 @@ leaf_cache_keeps_the_last_used(void **state)
 	for (int i = 0; i <= LIMIT_LEAVES; i++) {
 		snprintf(text, sizeof(text), "n%d.test", i);
 		struct leaf_name name = named(text);
-		assert_non_null(leaf_ask(c, &name, on_done, NULL, &err));
+		assert_non_null(leaf_ask(c, &name, WHO, on_done, NULL, &err));
 		bed_turn(b);
 		struct leaf *leaf = leaf_find(c, &first);
 		assert_non_null(leaf); /* used: it stays */
@@ -282,7 +326,7 @@ leaf_is_minted_anew_at_half_its_life(void **state)
 	enum err err;
 	uint64_t now = clock_wall_us();
 
-	assert_non_null(leaf_ask(c, &name, on_done, NULL, &err));
+	assert_non_null(leaf_ask(c, &name, WHO, on_done, NULL, &err));
 	bed_turn(b);
 	clock_set(1, now + (LEAF_HALF_LIFE_S - 60) * 1000000ULL);
 	struct leaf *leaf = leaf_find(c, &name);
@@ -310,14 +354,14 @@ leaf_for_refusals_has_a_small_budget(void **state)
 		snprintf(text, sizeof(text), "bad%d.test", i);
 		struct leaf_name name = named(text);
 		name.refused = true;
-		if (leaf_ask(c, &name, on_done, NULL, &err) != NULL)
+		if (leaf_ask(c, &name, WHO, on_done, NULL, &err) != NULL)
 			n++;
 	}
 	assert_int_equal(n, LIMIT_REFUSED_LEAVES_PER_MIN);
 	assert_int_equal(err, ERR_FULL);
 	/* Names with a rule have none. */
 	struct leaf_name good = named("ok.test");
-	assert_non_null(leaf_ask(c, &good, on_done, NULL, &err));
+	assert_non_null(leaf_ask(c, &good, WHO, on_done, NULL, &err));
 	/* A minute later it is full again, never fuller. */
 	clock_set(1000000 + 600000, clock_wall_us());
 	n = 0;
@@ -325,7 +369,7 @@ leaf_for_refusals_has_a_small_budget(void **state)
 		snprintf(text, sizeof(text), "bad%d.test", i);
 		struct leaf_name name = named(text);
 		name.refused = true;
-		if (leaf_ask(c, &name, on_done, NULL, &err) != NULL)
+		if (leaf_ask(c, &name, WHO, on_done, NULL, &err) != NULL)
 			n++;
 	}
 	assert_int_equal(n, LIMIT_REFUSED_LEAVES_PER_MIN);
@@ -341,6 +385,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leaf_is_asked_for_once_and_kept),
 		cmocka_unit_test(leaf_that_is_cancelled_tells_nobody),
+		cmocka_unit_test(leaf_is_asked_for_by_each_generation),
 		cmocka_unit_test(leaf_that_cannot_be_had_is_null),
 		cmocka_unit_test(
 		    leaf_waits_are_told_when_the_keeper_is_replaced),
