@@ -4,7 +4,7 @@ import glob
 import os
 import re
 
-from bed import OPEN, TREE
+from bed import OPEN, TREE, Bed
 
 CASES = TREE + '/tests/cases'
 PLAIN = {'r': '\r', 'n': '\n', 't': '\t', '0': '\0', '\\': '\\'}
@@ -80,6 +80,15 @@ def policies():
     text = re.sub(r'- \{(name: [\w-]+), allow', r'- {\1, %s, allow' % opened,
                   text)
     return re.sub(r'(?m)^( *)- (name: [\w-]+)$', r'\1- \2\n\1  ' + opened, text)
+
+
+def config():
+    """The owner's configuration, with what owner.yaml lets policies open."""
+    with open(CASES + '/owner.yaml', encoding='utf-8') as f:
+        opened = [line[4:].strip() for line in f if line.startswith('  - ')]
+    return Bed.config().replace(
+        'private: [%s]' % OPEN,
+        'private: [%s]' % ', '.join("'%s'" % p for p in opened))
 
 
 if __name__ == '__main__':

@@ -18,33 +18,6 @@ def test_a_faulty_certificate_is_a_502_and_nothing_was_sent(bed, name):
     assert not got.find(event='release', verdict='allow'), got
 
 
-@pytest.mark.parametrize('address', [
-    '127.0.0.1', '127.255.255.254', '10.0.0.1', '172.16.0.1', '172.31.255.255',
-    '192.168.0.1', '169.254.1.1', '169.254.169.254', '100.64.0.1', '0.0.0.0',
-    '224.0.0.1', '255.255.255.255', '198.18.0.1', '192.0.2.1', '198.51.100.1',
-    '192.0.0.1', '240.0.0.1'])
-def test_a_name_that_resolves_to_a_special_address_is_not_dialled(bed, peers,
-                                                                  address):
-    peers.resolve({'ok.test': [{'a': [address]}]})
-    here = bed('- allow: https://ok.test/**')
-    got = here.run('curl -sS -m 15 -w "%{http_code}" https://ok.test/x')
-    assert got.reasons()[-1] == 'up.private' and got.out.endswith('502'), got
-    assert address not in got.out + got.err
-    assert here.origin_events('open') == []
-
-
-@pytest.mark.parametrize('address', [
-    '::1', 'fe80::1', 'fc00::1', 'fd00:ec2::254', '::ffff:127.0.0.1',
-    '64:ff9b::a00:1', '2002:7f00:1::1', 'ff02::1', '2001:db8::1', '::'])
-def test_a_name_that_resolves_to_a_special_ipv6_address_is_not_dialled(
-        bed, peers, address):
-    peers.resolve({'ok.test': [{'aaaa': [address]}]})
-    here = bed('- allow: https://ok.test/**')
-    got = here.run('curl -sS -m 15 https://ok.test/x')
-    assert got.reasons()[-1] == 'up.private', got
-    assert here.origin_events('open') == []
-
-
 def test_of_a_mixed_answer_the_private_address_is_never_dialled(bed, peers):
     peers.resolve({'ok.test': [{'a': ['127.0.0.1', ORIGIN, '10.0.0.1']}]})
     here = bed('- allow: https://ok.test/**')

@@ -19,21 +19,7 @@
 #define TRICKLE_MAX 700 /* longer cases are not sent byte by byte */
 #define CANNED "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
-static struct buf policies; /* the text of policies.yaml */
-
-static void
-read_policies(void)
-{
-	char bytes[4096];
-	size_t n;
-	FILE *f = fopen(CASES "/policies.yaml", "r");
-
-	assert_non_null(f);
-	buf_init(&policies, 1 << 20);
-	while ((n = fread(bytes, 1, sizeof(bytes), f)) != 0)
-		buf_put(&policies, slice_of(bytes, n));
-	fclose(f);
-}
+static char *policies; /* the text of policies.yaml */
 
 static void
 begin(struct world *w, const char *policy, struct buf *image)
@@ -41,7 +27,7 @@ begin(struct world *w, const char *policy, struct buf *image)
 	const struct load_policy_in in = {
 		.file = { .name = SLICE("policies.yaml"),
 		    .dir = SLICE("/"),
-		    .bytes = buf_slice(&policies) },
+		    .bytes = slice_of_str(policies) },
 		.policy = slice_of_str(policy),
 		.trusted = true,
 		.key = { 7 },
@@ -262,53 +248,31 @@ run_row(const struct case_row *row)
 }
 
 static void
-run_file(const char *name)
-{
-	char path[512], *line = NULL;
-	size_t size = 0, rows = 0;
-
-	snprintf(path, sizeof(path), "%s/%s.rows", CASES, name);
-	FILE *f = fopen(path, "r");
-	assert_non_null(f);
-	while (getline(&line, &size, f) > 0) {
-		struct case_row row;
-		if (!case_read(line, &row))
-			continue;
-		run_row(&row);
-		rows++;
-	}
-	free(line);
-	fclose(f);
-	print_message("# %s: %zu rows\n", name, rows);
-	assert_true(rows != 0);
-}
-
-static void
 rows_of_names(void **state)
 {
 	(void)state;
-	run_file("nm");
+	case_file("nm", 1, run_row);
 }
 
 static void
 rows_of_paths(void **state)
 {
 	(void)state;
-	run_file("pt");
+	case_file("pt", 1, run_row);
 }
 
 static void
 rows_of_framing(void **state)
 {
 	(void)state;
-	run_file("sm");
+	case_file("sm", 1, run_row);
 }
 
 static void
 rows_of_hellos(void **state)
 {
 	(void)state;
-	run_file("tl");
+	case_file("tl", 1, run_row);
 }
 
 int
@@ -321,8 +285,8 @@ main(void)
 		cmocka_unit_test(rows_of_hellos),
 	};
 
-	read_policies();
+	policies = case_text("policies.yaml");
 	int failed = cmocka_run_group_tests_name("rows", tests, NULL, NULL);
-	buf_release(&policies);
+	free(policies);
 	return failed;
 }

@@ -141,3 +141,50 @@ case_unescape(const char *escaped, size_t pick, size_t *picks, uint8_t *out)
 	}
 	return n;
 }
+
+static FILE *
+open_file(const char *name, const char *ending)
+{
+	char path[512];
+
+	assert_true((size_t)snprintf(path, sizeof(path), CASES "/%s%s", name,
+			ending) < sizeof(path));
+	FILE *f = fopen(path, "r");
+	assert_non_null(f);
+	return f;
+}
+
+void
+case_file(const char *name, size_t at_least,
+    void (*check)(const struct case_row *row))
+{
+	FILE *f = open_file(name, ".rows");
+	char *line = NULL;
+	size_t size = 0, rows = 0;
+
+	while (getline(&line, &size, f) > 0) {
+		struct case_row row;
+		if (!case_read(line, &row))
+			continue;
+		check(&row);
+		rows++;
+	}
+	free(line);
+	fclose(f);
+	print_message("# %s: %zu rows\n", name, rows);
+	assert_true(rows >= at_least);
+}
+
+char *
+case_text(const char *name)
+{
+	FILE *f = open_file(name, "");
+	size_t max = 1 << 20;
+	char *text = calloc(1, max);
+
+	assert_non_null(text);
+	size_t n = fread(text, 1, max, f);
+	assert_true(n != 0 && n < max);
+	fclose(f);
+	return text;
+}

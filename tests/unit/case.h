@@ -32,4 +32,11 @@ bool case_read(char *line, struct case_row *row);
 size_t case_unescape(const char *escaped, size_t pick, size_t *picks,
     uint8_t *out);
 
+/* Call `check` for each row of tests/cases/NAME.rows; at least so many. */
+void case_file(const char *name, size_t at_least,
+    void (*check)(const struct case_row *row));
+
+/* The text of a file of tests/cases, with a NUL behind it; free() it. */
+char *case_text(const char *name);
+
 #endif

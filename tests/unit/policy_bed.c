@@ -16,7 +16,8 @@ no_open(void *ctx, struct slice path, struct buf *out)
 }
 
 static void
-load(struct bed *b, const char *config, const char *policy, bool trusted)
+load(struct bed *b, const char *config, const char *policy, const char *name,
+    bool trusted)
 {
 	struct load_report report = { .want_advice = trusted };
 	struct load_file file = { SLICE("owner.yaml"), SLICE("/etc/duenna"),
@@ -27,7 +28,8 @@ load(struct bed *b, const char *config, const char *policy, bool trusted)
 		.open = no_open };
 	struct load_policy_in in = { .file = { SLICE("policy.yaml"),
 					 SLICE("/work"), slice_of_str(policy) },
-		.any = true,
+		.any = name == NULL,
+		.policy = slice_of_str(name == NULL ? "" : name),
 		.trusted = trusted };
 	enum err err;
 
@@ -51,13 +53,20 @@ load(struct bed *b, const char *config, const char *policy, bool trusted)
 void
 bed_load(struct bed *b, const char *config, const char *policy)
 {
-	load(b, config, policy, false);
+	load(b, config, policy, NULL, false);
 }
 
 void
 bed_load_trusted(struct bed *b, const char *config, const char *policy)
 {
-	load(b, config, policy, true);
+	load(b, config, policy, NULL, true);
+}
+
+void
+bed_load_named(struct bed *b, const char *config, const char *policies,
+    const char *name)
+{
+	load(b, config, policies, name, false);
 }
 
 void

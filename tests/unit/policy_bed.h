@@ -18,6 +18,10 @@ void bed_load(struct bed *b, const char *config, const char *policy);
 /* As bed_load, as if the policy lay in the owner's directory, with advice. */
 void bed_load_trusted(struct bed *b, const char *config, const char *policy);
 
+/* As bed_load, of several policies the one of this name. */
+void bed_load_named(struct bed *b, const char *config, const char *policies,
+    const char *name);
+
 void bed_release(struct bed *b);
 
 /* Facts of a request: "GET https://a.test/x?y", as over a real connection. */

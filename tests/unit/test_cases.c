@@ -252,53 +252,31 @@ check_row(const struct case_row *row)
 }
 
 static void
-check_file(const char *name, size_t at_least)
-{
-	char path[512], *line = NULL;
-	size_t size = 0, rows = 0;
-
-	snprintf(path, sizeof(path), "%s/%s.rows", CASES, name);
-	FILE *f = fopen(path, "r");
-	assert_non_null(f);
-	while (getline(&line, &size, f) > 0) {
-		struct case_row row;
-		if (!case_read(line, &row))
-			continue;
-		check_row(&row);
-		rows++;
-	}
-	free(line);
-	fclose(f);
-	print_message("# %s: %zu rows\n", name, rows);
-	assert_true(rows >= at_least);
-}
-
-static void
 cases_of_names(void **state)
 {
 	(void)state;
-	check_file("nm", 100);
+	case_file("nm", 100, check_row);
 }
 
 static void
 cases_of_paths(void **state)
 {
 	(void)state;
-	check_file("pt", 180);
+	case_file("pt", 180, check_row);
 }
 
 static void
 cases_of_framing(void **state)
 {
 	(void)state;
-	check_file("sm", 200);
+	case_file("sm", 200, check_row);
 }
 
 static void
 cases_of_hellos(void **state)
 {
 	(void)state;
-	check_file("tl", 50);
+	case_file("tl", 50, check_row);
 }
 
 int
