@@ -79,7 +79,9 @@ request_reach(struct exchange *x, void *arg)
 		exchange_reached(x, s, true);
 		return;
 	}
-	if (sb->n_upstreams + pool_count(sb->pool) > LIMIT_UPSTREAMS) {
+	/* What is idle gives way to what is wanted. */
+	if (sb->n_upstreams + pool_count(sb->pool) > LIMIT_UPSTREAMS &&
+	    !pool_drop_oldest(sb->pool)) {
 		exchange_refuse(x, REASON_LIMIT_CONNS,
 		    "too many upstream connections");
 		return;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/queue.h>
 
+#include "base/limits.h"
 #include "http/pool.h"
 #include "net/timer.h"
 
-#define IDLE_MAX 32 /* more than a client of one sandbox uses at once */
+/* As many as a busy sandbox uses at once; others make room for new dials. */
+#define IDLE_MAX (LIMIT_UPSTREAMS / 2)
 
 struct idle {
 	struct loop_item dead; /* first */
-	LIST_ENTRY(idle) entry;
+	TAILQ_ENTRY(idle) entry;
 	struct pool *pool;     /* borrowed */
 	struct stream *stream; /* owned; NULL once taken or closed */
 	struct pool_key key;   /* key.host points to `host` */
@@ -17,8 +19,8 @@ struct idle {
 };
 
 struct pool {
-	struct loop *loop; /* borrowed */
-	LIST_HEAD(, idle) idle;
+	struct loop *loop;		  /* borrowed */
+	TAILQ_HEAD(idle_list, idle) idle; /* the one used last comes first */
 	size_t n;
 };
 
@@ -37,7 +39,7 @@ unlink_idle(struct idle *i)
 {
 	struct stream *s = i->stream;
 
-	LIST_REMOVE(i, entry);
+	TAILQ_REMOVE(&i->pool->idle, i, entry);
 	i->pool->n--;
 	i->stream = NULL;
 	stream_on(s, NULL, NULL);
@@ -68,7 +70,7 @@ pool_new(struct loop *l)
 	if (p == NULL)
 		return NULL;
 	p->loop = l;
-	LIST_INIT(&p->idle);
+	TAILQ_INIT(&p->idle);
 	return p;
 }
 
@@ -77,8 +79,8 @@ pool_free(struct pool *p)
 {
 	if (p == NULL)
 		return;
-	while (!LIST_EMPTY(&p->idle))
-		stream_close(unlink_idle(LIST_FIRST(&p->idle)));
+	while (!TAILQ_EMPTY(&p->idle))
+		stream_close(unlink_idle(TAILQ_FIRST(&p->idle)));
 	free(p);
 }
 
@@ -95,7 +97,7 @@ pool_take(struct pool *p, const struct pool_key *key)
 {
 	struct idle *i;
 
-	LIST_FOREACH(i, &p->idle, entry)
+	TAILQ_FOREACH(i, &p->idle, entry)
 		if (key_eq(&i->key, key) && stream_is_idle(i->stream))
 			return unlink_idle(i);
 	return NULL;
@@ -123,10 +125,19 @@ pool_put(struct pool *p, const struct pool_key *key, struct stream *s)
 	i->key = *key;
 	i->host = *key->host;
 	i->key.host = &i->host;
-	LIST_INSERT_HEAD(&p->idle, i, entry);
+	TAILQ_INSERT_HEAD(&p->idle, i, entry);
 	p->n++;
 	stream_on(s, on_news, i);
 	timer_set(&i->limit, LIMIT_POOL_IDLE_MS);
+}
+
+bool
+pool_drop_oldest(struct pool *p)
+{
+	if (TAILQ_EMPTY(&p->idle))
+		return false;
+	stream_close(unlink_idle(TAILQ_LAST(&p->idle, idle_list)));
+	return true;
 }
 
 size_t

@@ -31,6 +31,9 @@ MUST_USE struct stream *pool_take(struct pool *p, const struct pool_key *key);
 /* Keep `s` (the pool's now), or close it if it is not idle or there are many. */
 void pool_put(struct pool *p, const struct pool_key *key, struct stream *s);
 
+/* Close the one that was not used longest; false: there is none. */
+bool pool_drop_oldest(struct pool *p);
+
 size_t pool_count(const struct pool *p);
 
 #endif

@@ -127,6 +127,44 @@ pool_drops_what_speaks_ends_or_is_old(void **state)
 }
 
 static void
+pool_drops_the_one_that_was_not_used_longest(void **state)
+{
+	(void)state;
+	struct host ok = host_of("ok.test");
+	const struct pool_key key = { &ok, 443, true, true, 1, 1 };
+	struct stream *s[2];
+	int peer[2];
+
+	assert_false(pool_drop_oldest(pool));
+	for (int i = 0; i < 2; i++) {
+		s[i] = make(&peer[i]);
+		pool_put(pool, &key, s[i]);
+	}
+	assert_true(pool_drop_oldest(pool));
+	assert_int_equal(pool_count(pool), 1);
+	assert_ptr_equal(pool_take(pool, &key), s[1]);
+	stream_close(s[1]);
+	turn();
+	close(peer[0]);
+	close(peer[1]);
+}
+
+static void
+pool_is_full_at_half_the_upstreams(void **state)
+{
+	(void)state;
+	struct host ok = host_of("ok.test");
+	const struct pool_key key = { &ok, 443, true, true, 1, 1 };
+	int peer[LIMIT_UPSTREAMS / 2 + 1];
+
+	for (size_t i = 0; i < COUNT_OF(peer); i++)
+		pool_put(pool, &key, make(&peer[i]));
+	assert_int_equal(pool_count(pool), LIMIT_UPSTREAMS / 2);
+	for (size_t i = 0; i < COUNT_OF(peer); i++)
+		close(peer[i]);
+}
+
+static void
 pool_takes_no_stream_with_bytes_on_it(void **state)
 {
 	(void)state;
@@ -151,6 +189,11 @@ main(void)
 		    pool_gives_for_the_same_key_only, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 		    pool_drops_what_speaks_ends_or_is_old, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+		    pool_drops_the_one_that_was_not_used_longest, set_up,
+		    tear_down),
+		cmocka_unit_test_setup_teardown(
+		    pool_is_full_at_half_the_upstreams, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 		    pool_takes_no_stream_with_bytes_on_it, set_up, tear_down),
 	};
