@@ -12,6 +12,7 @@
 #include "base/rd.h"
 #include "base/wr.h"
 #include "crypto/digest.h"
+#include "keep/fresh.h"
 #include "keep/issue.h"
 #include "keep/store.h"
 #include "keep/vault.h"
@@ -35,6 +36,7 @@ struct keeper {
 	struct loop *loop; /* owned, as all below */
 	struct recorder *recorder;
 	struct store *store;
+	struct fresh *fresh;
 	struct issue *issue;
 	struct channel *monitor;
 	LIST_HEAD(, link) links;
@@ -164,6 +166,7 @@ take_owner(struct keeper *keeper, struct msg *m)
 		log_error("cannot use the configuration: %s", err_text(err));
 		return false;
 	}
+	fresh_reset(keeper->fresh);
 	return store_set_owner(keeper->store, owner, &err) == 0;
 }
 
@@ -199,36 +202,88 @@ take_name(struct keeper *keeper, struct msg *m)
 	    store_set_name(keeper->store, sandbox, name, &err) == 0;
 }
 
-/* What the monitor had to hand over cannot be used: its owner should know. */
+/* A secret that cannot be had: its owner should know.  `why` is a literal. */
 static void
-warn_unusable(const struct keeper *keeper, uint32_t credential)
+warn_missing(const struct keeper *keeper, uint32_t credential, const char *why)
 {
 	const struct owner *owner = store_owner(keeper->store);
 
 	if (owner == NULL || credential >= owner_n_credentials(owner))
 		return;
 	struct owner_credential c = owner_credential(owner, credential);
-	log_warn("credential `%.*s`: %.*s: it cannot stand in a header (empty, "
-		 "with a control character, a second line or a blank at an "
-		 "end); requests that need it are refused (cred.unavailable)",
-	    SLICE_ARG(c.public.name), SLICE_ARG(c.source));
+	log_warn("credential `%.*s`: %.*s: %s; requests that need it are "
+		 "refused (cred.unavailable)",
+	    SLICE_ARG(c.public.name), SLICE_ARG(c.source), why);
 }
+
+static bool
+ask_fresh(uint32_t credential, void *arg)
+{
+	struct keeper *keeper = arg;
+	uint8_t body[4];
+	struct wr w = wr_of(body, sizeof(body));
+	enum err err = ERR_NONE;
+
+	wr_u32(&w, credential);
+	const struct msg m = { .op = OP_FRESH, .body = wr_slice(&w) };
+	return channel_send(keeper->monitor, &m, &err) == 0;
+}
+
+static void
+on_settled(uint32_t credential, const char *why, void *arg)
+{
+	struct keeper *keeper = arg;
+
+	if (why != NULL)
+		warn_missing(keeper, credential, why);
+	issue_settled(keeper->issue, credential);
+}
+
+static const struct fresh_ops fresh_ops = { ask_fresh, on_settled };
+
+/* States of a SECRET. */
+enum {
+	SECRET_NOT_HERE,
+	SECRET_HERE,
+	SECRET_COMES, /* out of a pipe */
+};
 
 static bool
 take_secret(struct keeper *keeper, struct msg *m)
 {
 	struct rd r = rd_of(m->body);
 	uint32_t credential = rd_u32(&r);
-	bool here = rd_u8(&r) == 1;
+	uint8_t state = rd_u8(&r);
 	struct slice bytes = rd_slice16(&r);
 	enum err err = ERR_NONE;
 
-	if (!rd_is_done(&r))
+	if (!rd_is_done(&r) || state > SECRET_COMES ||
+	    m->n_fds != (state == SECRET_COMES ? 1 : 0))
 		return false;
-	if (store_set_secret(keeper->store, credential, here, bytes, &err) !=
-		0 &&
-	    here)
-		warn_unusable(keeper, credential);
+	if (state == SECRET_COMES) {
+		fresh_take_pipe(keeper->fresh, credential, msg_take_fd(m, 0));
+		return true;
+	}
+	bool here = store_set_secret(keeper->store, credential,
+			state == SECRET_HERE, bytes, &err) == 0;
+	if (!here && state == SECRET_HERE)
+		warn_missing(keeper, credential,
+		    "it cannot stand in a header (empty, with a control "
+		    "character, a second line or a blank at an end)");
+	fresh_take_given(keeper->fresh, credential, here);
+	return true;
+}
+
+static bool
+take_secret_ended(struct keeper *keeper, struct msg *m)
+{
+	struct rd r = rd_of(m->body);
+	uint32_t credential = rd_u32(&r);
+	uint8_t good = rd_u8(&r);
+
+	if (!rd_is_done(&r) || good > 1)
+		return false;
+	fresh_take_end(keeper->fresh, credential, good == 1);
 	return true;
 }
 
@@ -293,6 +348,7 @@ static const struct {
 	{ OP_NAME, take_name },
 	{ OP_PROGRAM, take_program },
 	{ OP_SECRET, take_secret },
+	{ OP_SECRET_ENDED, take_secret_ended },
 };
 
 static void
@@ -328,6 +384,8 @@ set_up(struct keeper *keeper)
 	    (keeper->recorder = recorder_new(keeper->loop, NULL, NULL, &err)) ==
 		NULL ||
 	    (keeper->store = store_new(&err)) == NULL ||
+	    (keeper->fresh = fresh_new(keeper->loop, keeper->store, &fresh_ops,
+		 keeper, &err)) == NULL ||
 	    (keeper->issue =
 		    issue_new(keeper->store, keeper->recorder, &err)) == NULL ||
 	    (keeper->monitor = channel_new(keeper->loop, ROLE_MONITOR_FD,
@@ -335,6 +393,7 @@ set_up(struct keeper *keeper)
 		log_error("cannot start: %s", err_text(err));
 		return -1;
 	}
+	issue_set_fresh(keeper->issue, keeper->fresh);
 	return 0;
 }
 

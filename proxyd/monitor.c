@@ -354,6 +354,7 @@ put_away(struct monitor *m)
 		m->key_fd };
 
 	sandbox_end(m);
+	commands_end(m);
 	roles_end(m);
 	state_drop_empty_log(m);
 	for (size_t i = 0; i < COUNT_OF(fds); i++)
@@ -382,6 +383,7 @@ monitor_run(const struct monitor_config *cfg)
 		.key_fd = -1 };
 
 	signal(SIGPIPE, SIG_IGN);
+	LIST_INIT(&m.commands);
 	for (int r = 0; r < ROLE_COUNT; r++)
 		m.children[r].pidfd = -1;
 	m.clerk.pidfd = -1;

@@ -171,6 +171,8 @@ on_role_msg(struct channel *ch UNUSED, struct msg *msg, void *arg)
 		c->ready = true;
 	else if (msg->op == OP_TRUST)
 		on_trust(m, msg->body);
+	else if (msg->op == OP_FRESH)
+		secret_send_again(m, msg->body);
 	else if (msg->op == OP_TALLY)
 		on_tally(m, msg->body);
 	monitor_step(m);

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/rd.h"
 #include "base/secret.h"
 #include "base/wr.h"
 #include "ns/env.h"
@@ -107,12 +108,33 @@ warn_if_short(const struct monitor *m, const struct owner_credential *c,
 	    SLICE_ARG(c->public.name), LIMIT_SECRET_SEARCH_MIN);
 }
 
+void
+secret_say(const struct owner_credential *c, const char *why)
+{
+	log_warn("credential `%.*s`: %.*s: %s; requests that need it are "
+		 "refused (cred.unavailable)",
+	    SLICE_ARG(c->public.name), SLICE_ARG(c->source), why);
+}
+
+static void
+send_state(struct monitor *m, uint32_t i, struct slice bytes)
+{
+	uint8_t body[SECRET_MAX + 16];
+	struct wr w = wr_of(body, sizeof(body));
+
+	wr_u32(&w, i);
+	wr_u8(&w, bytes.n != 0 ? 1 : 0);
+	wr_slice16(&w, bytes);
+	roles_send(&m->children[ROLE_KEEPER], OP_SECRET, wr_slice(&w), NULL, 0);
+	explicit_bzero(body, sizeof(body));
+}
+
+/* From a file or a variable.  -1: it failed the run. */
 static int
 send_one(struct monitor *m, uint32_t i)
 {
 	struct owner_credential c = owner_credential(m->owner, i);
-	uint8_t bytes[SECRET_MAX], body[SECRET_MAX + 16];
-	struct wr w = wr_of(body, sizeof(body));
+	uint8_t bytes[SECRET_MAX];
 	const char *why = "";
 	char source[4096];
 	enum found found;
@@ -132,15 +154,20 @@ send_one(struct monitor *m, uint32_t i)
 	if (found == FOUND_HERE)
 		warn_if_short(m, &c, bytes, n);
 	else
-		log_warn("credential `%.*s`: %s: %s; requests that need it "
-			 "are refused (cred.unavailable)",
-		    SLICE_ARG(c.public.name), source, why);
-	wr_u32(&w, i);
-	wr_u8(&w, found == FOUND_HERE ? 1 : 0);
-	wr_slice16(&w, slice_of(bytes, found == FOUND_HERE ? n : 0));
-	roles_send(&m->children[ROLE_KEEPER], OP_SECRET, wr_slice(&w), NULL, 0);
+		secret_say(&c, why);
+	send_state(m, i, slice_of(bytes, found == FOUND_HERE ? n : 0));
 	explicit_bzero(bytes, sizeof(bytes));
-	explicit_bzero(body, sizeof(body));
+	return 0;
+}
+
+/* One of any kind.  -1: it failed the run. */
+static int
+send_any(struct monitor *m, uint32_t i)
+{
+	if (owner_credential(m->owner, i).from != SECRET_COMMAND)
+		return send_one(m, i);
+	if (!command_start(m, i))
+		send_state(m, i, (struct slice){ 0 });
 	return 0;
 }
 
@@ -174,6 +201,43 @@ shown_in(const struct view *v, const char *path)
 	return etc ? "/etc" : NULL;
 }
 
+/* The folder with `path` in it that the command may write to, or NULL. */
+static const char *
+written_in(const struct view *v, const char *path)
+{
+	if (path_is_below(path, v->work))
+		return v->work;
+	for (size_t i = 0; i < v->n_binds; i++)
+		if (v->binds[i].write && path_is_below(path, v->binds[i].path))
+			return v->binds[i].path;
+	return NULL;
+}
+
+/* A secret's command, and each file that it names, runs outside: the sandbox
+ * must not be able to write it. */
+static bool
+command_is_ours(struct monitor *m, uint32_t i, const struct view *v)
+{
+	struct owner_credential c = owner_credential(m->owner, i);
+	char word[4096 + 1], real[PATH_MAX];
+
+	for (uint32_t k = 0; k < c.n_args; k++) {
+		struct slice text = owner_credential_arg(m->owner, i, k);
+		snprintf(word, sizeof(word), "%.*s", SLICE_ARG(text));
+		if (word[0] != '/' || realpath(word, real) == NULL)
+			continue;
+		const char *where = written_in(v, real);
+		if (where == NULL)
+			continue;
+		monitor_fail(m,
+		    "credential `%.*s`: its command names %s, which is in %s, "
+		    "where the sandbox may write. Keep it elsewhere.",
+		    SLICE_ARG(c.public.name), word, where);
+		return false;
+	}
+	return true;
+}
+
 bool
 secrets_are_hidden(struct monitor *m, const struct view *v)
 {
@@ -181,6 +245,8 @@ secrets_are_hidden(struct monitor *m, const struct view *v)
 
 	for (uint32_t i = 0; i < owner_n_credentials(m->owner); i++) {
 		struct owner_credential c = owner_credential(m->owner, i);
+		if (!command_is_ours(m, i, v))
+			return false;
 		snprintf(source, sizeof(source), "%.*s", SLICE_ARG(c.source));
 		if (c.from != SECRET_FILE || realpath(source, real) == NULL)
 			continue;
@@ -214,8 +280,23 @@ secrets_keep_from(const struct monitor *m, struct env *env)
 int
 secrets_send(struct monitor *m)
 {
+	/* Their pipes lead to a keeper that is gone. */
+	commands_end(m);
 	for (uint32_t i = 0; i < owner_n_credentials(m->owner); i++)
-		if (is_used(m, i) && send_one(m, i) != 0)
+		if (is_used(m, i) && send_any(m, i) != 0)
 			return -1;
 	return 0;
+}
+
+void
+secret_send_again(struct monitor *m, struct slice body)
+{
+	struct rd r = rd_of(body);
+	uint32_t i = rd_u32(&r);
+
+	if (!rd_is_done(&r) || m->owner == NULL || m->program == NULL ||
+	    m->stage > STAGE_RUNNING || i >= owner_n_credentials(m->owner) ||
+	    !is_used(m, i))
+		return;
+	(void)send_any(m, i);
 }

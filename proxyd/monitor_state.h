@@ -6,6 +6,7 @@
  * monitor_roles.c	children: start, channels, heartbeat, death, restart
  * monitor_load.c	the two clerks: configuration, then policy
  * monitor_secret.c	secrets from file or variable to the keeper
+ * monitor_command.c	commands that print one
  * monitor_state.c	files of $XDG_STATE_HOME/duenna: log, programs, key
  * monitor_host.c	the host's resolvers, for the dialer
  * monitor_sandbox.c	namespaces, placeholders, command
@@ -14,6 +15,7 @@
 #ifndef PROXYD_MONITOR_STATE_H
 #define PROXYD_MONITOR_STATE_H
 
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -89,7 +91,8 @@ struct monitor {
 	uint64_t n_denied, n_alarms;	/* as the scribe told at the end */
 	struct buf last_hash;
 	enum reason why; /* of the alarm that ends the run; ALLOW: none */
-	struct sandbox *sandbox; /* owned */
+	struct sandbox *sandbox;       /* owned */
+	LIST_HEAD(, command) commands; /* owned: those that run */
 };
 
 /* monitor.c: look whether the stage can go on; every callback ends here. */
@@ -123,7 +126,19 @@ void load_config_dir(char *path, size_t size);
  * one is somebody else's; one that is not there is only said. */
 MUST_USE int secrets_send(struct monitor *m);
 
-/* Is none of the secrets' files in what the command sees?  Fails the run. */
+/* One whose time is over, once more. */
+void secret_send_again(struct monitor *m, struct slice body);
+
+/* It cannot be had: one line for its owner. */
+void secret_say(const struct owner_credential *c, const char *why);
+
+/* monitor_command.c: run it, if it does not run.  False: it cannot be, which has
+ * been said. */
+MUST_USE bool command_start(struct monitor *m, uint32_t credential);
+void commands_end(struct monitor *m);
+
+/* Is none of the secrets' files in what the command sees, and no secret's
+ * command in what it may write?  Fails the run. */
 struct env;
 struct view;
 MUST_USE bool secrets_are_hidden(struct monitor *m, const struct view *v);

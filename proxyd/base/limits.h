@@ -48,6 +48,10 @@
 	X(HEARTBEAT_MISSED_MS, 5000, "a role that is silent this long is killed") \
 	X(ECHO_HITS, 3, "masked answers before a route is refused")            \
 	X(SECRET_SEARCH_MIN, 16, "shorter secrets are neither masked nor searched") \
+	X(SECRET_COMMAND_MS, 10000, "a secret's command, from its start to its end") \
+	X(SECRET_OUTPUT_SIZE, 65536, "what a secret's command prints")         \
+	X(SECRET_RETRY_MS, 10000, "a secret that could not be had is not asked for again") \
+	X(RELEASES_WAITING, 256, "requests that wait for a secret")            \
 	X(SOCKET_BUFFER, 262144, "send and receive buffer of an accepted socket")
 /* clang-format on */
 

@@ -119,20 +119,6 @@ find_forgery(struct grant *g, struct told *told)
 	return NULL;
 }
 
-/* What can happen to an honest one. */
-static const char *
-find_obstacle(const struct grant *g)
-{
-	struct secret value = { 0 };
-	enum err err = ERR_NONE;
-
-	if (!is_established(g->socket))
-		return "the connection is not established any more";
-	int found = store_value(g->store, g->credential, &value, &err);
-	secret_release(&value);
-	return found == 0 ? NULL : "the secret cannot be had";
-}
-
 enum grant_answer
 grant_judge(struct grant *g, const struct store *store, struct told *told)
 {
@@ -148,8 +134,16 @@ grant_judge(struct grant *g, const struct store *store, struct told *told)
 			told_may_have_forgotten(told) ?
 		    GRANT_NO :
 		    GRANT_FORGED;
-	g->detail = find_obstacle(g);
-	return g->detail == NULL ? GRANT_YES : GRANT_NO;
+	/* What can happen to an honest one. */
+	if (!is_established(g->socket)) {
+		g->detail = "the connection is not established any more";
+		return GRANT_NO;
+	}
+	if (!store_is_current(store, g->credential)) {
+		g->detail = "the secret cannot be had";
+		return GRANT_STALE;
+	}
+	return GRANT_YES;
 }
 
 static void

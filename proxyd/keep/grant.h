@@ -28,7 +28,8 @@ struct grant {
 
 enum grant_answer {
 	GRANT_YES,
-	GRANT_NO,     /* honest, but not now: cut, or no secret */
+	GRANT_NO,     /* honest, but not now: cut, or no owner */
+	GRANT_STALE,  /* honest, but the secret is not there, or no more */
 	GRANT_FORGED, /* what no honest worker asks for: an alarm */
 };
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/queue.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "audit/event.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -10,6 +13,7 @@
 #include "certs/ca.h"
 #include "certs/leaf.h"
 #include "crypto/sign.h"
+#include "keep/fresh.h"
 #include "keep/grant.h"
 #include "keep/issue.h"
 #include "keep/store.h"
@@ -28,13 +32,29 @@ struct pending {
 	uint32_t credential;
 };
 
+#define RELEASE_BODY_MAX 512 /* bytes of a RELEASE that may wait */
+
+/* A RELEASE that waits for a secret that is under way: as it came. */
+struct waiting {
+	LIST_ENTRY(waiting) entry;
+	struct channel *from; /* borrowed; NULL: it is gone */
+	uint32_t credential;
+	uint32_t id;
+	int fd; /* owned */
+	size_t n;
+	uint8_t body[RELEASE_BODY_MAX];
+};
+
 struct issue {
 	struct store *store;	   /* borrowed */
 	struct recorder *recorder; /* borrowed */
 	struct told *told;	   /* owned */
 	struct ca *ca;		   /* owned */
 	struct sign_key *key;	   /* owned */
+	struct fresh *fresh;	   /* borrowed; NULL: none */
 	LIST_HEAD(, pending) pendings;
+	LIST_HEAD(, waiting) waitings;
+	unsigned n_waiting;
 	uint64_t alarm_ms;   /* saved up for alarms */
 	uint64_t alarm_at;   /* when that was counted */
 	uint64_t n_silenced; /* alarms that were only counted */
@@ -56,9 +76,19 @@ issue_new(struct store *store, struct recorder *recorder, enum err *err)
 	i->store = store;
 	i->recorder = recorder;
 	LIST_INIT(&i->pendings);
+	LIST_INIT(&i->waitings);
 	i->alarm_ms = ISSUE_ALARMS_BURST * SECOND_MS;
 	i->alarm_at = clock_ms();
 	return i;
+}
+
+static void
+drop_waiting(struct issue *i, struct waiting *w)
+{
+	LIST_REMOVE(w, entry);
+	i->n_waiting--;
+	close(w->fd);
+	free(w);
 }
 
 void
@@ -66,6 +96,8 @@ issue_free(struct issue *i)
 {
 	if (i == NULL)
 		return;
+	while (!LIST_EMPTY(&i->waitings))
+		drop_waiting(i, LIST_FIRST(&i->waitings));
 	while (!LIST_EMPTY(&i->pendings)) {
 		struct pending *p = LIST_FIRST(&i->pendings);
 		recorder_forget(i->recorder, p);
@@ -90,6 +122,12 @@ issue_set_audit_key(struct issue *i, struct sign_key *key)
 {
 	sign_key_free(i->key);
 	i->key = key;
+}
+
+void
+issue_set_fresh(struct issue *i, struct fresh *fresh)
+{
+	i->fresh = fresh;
 }
 
 void
@@ -326,8 +364,38 @@ record_and_give(struct issue *i, struct channel *from, uint32_t id,
 	return true;
 }
 
-void
-issue_release(struct issue *i, struct channel *from, const struct msg *m)
+/* Keep the request as it came, until its secret is there.  False: no room. */
+static bool
+wait_for_secret(struct issue *i, struct channel *from, const struct msg *m,
+    uint32_t credential)
+{
+	struct waiting *w;
+
+	if (i->fresh == NULL || i->n_waiting >= LIMIT_RELEASES_WAITING ||
+	    m->body.n > RELEASE_BODY_MAX || !fresh_want(i->fresh, credential))
+		return false;
+	w = calloc(1, sizeof(*w));
+	if (w == NULL)
+		return false;
+	*w = (struct waiting){ .from = from,
+		.credential = credential,
+		.id = m->id,
+		.n = m->body.n };
+	memcpy(w->body, m->body.p, m->body.n);
+	w->fd = fcntl(m->fds[0], F_DUPFD_CLOEXEC, 0);
+	if (w->fd < 0) {
+		free(w);
+		return false;
+	}
+	LIST_INSERT_HEAD(&i->waitings, w, entry);
+	i->n_waiting++;
+	return true;
+}
+
+/* Judge and answer; `may_wait` is false for one that has waited. */
+static void
+release(struct issue *i, struct channel *from, const struct msg *m,
+    bool may_wait)
 {
 	struct grant g;
 	struct event e;
@@ -338,7 +406,8 @@ issue_release(struct issue *i, struct channel *from, const struct msg *m)
 		    (struct slice){ 0 });
 		return;
 	}
-	switch (grant_judge(&g, i->store, i->told)) {
+	enum grant_answer verdict = grant_judge(&g, i->store, i->told);
+	switch (verdict) {
 	case GRANT_YES:
 		if (record_and_give(i, from, m->id, &g))
 			return;
@@ -349,7 +418,11 @@ issue_release(struct issue *i, struct channel *from, const struct msg *m)
 		grant_event(&g, EVENT_ALARM, &e);
 		issue_alarm(i, &e);
 		break;
+	case GRANT_STALE:
 	case GRANT_NO:
+		if (verdict == GRANT_STALE && may_wait &&
+		    wait_for_secret(i, from, m, g.credential))
+			return;
 		grant_event(&g, EVENT_RELEASE, &e);
 		record(i, &e);
 		break;
@@ -359,13 +432,43 @@ issue_release(struct issue *i, struct channel *from, const struct msg *m)
 }
 
 void
+issue_release(struct issue *i, struct channel *from, const struct msg *m)
+{
+	release(i, from, m, true);
+}
+
+void
+issue_settled(struct issue *i, uint32_t credential)
+{
+	struct waiting *w = LIST_FIRST(&i->waitings);
+
+	for (struct waiting *after; w != NULL; w = after) {
+		after = LIST_NEXT(w, entry);
+		if (w->credential != credential)
+			continue;
+		struct msg m = { .op = OP_RELEASE,
+			.id = w->id,
+			.body = slice_of(w->body, w->n),
+			.fds = { w->fd },
+			.n_fds = 1 };
+		if (w->from != NULL)
+			release(i, w->from, &m, false);
+		drop_waiting(i, w);
+	}
+}
+
+void
 issue_forget(struct issue *i, const struct channel *from)
 {
 	struct pending *p;
+	struct waiting *w;
 
 	LIST_FOREACH(p, &i->pendings, entry)
 		if (p->from == from)
 			p->from = NULL;
+	LIST_FOREACH(w, &i->waitings, entry)
+		if (w->from == from)
+			w->from = NULL;
 }
 
 void

@@ -15,7 +15,7 @@
  *  - policy, asked again, lets that rule dial that host and port over TLS;
  *  - host and port are inside the credential's own ceiling, `only:`;
  *  - TCP_INFO says that the socket is ESTABLISHED;
- *  - the secret can be had;
+ *  - the secret can be had; while a fresh one is under way the request waits;
  *  - the record of it is in the log.
  * So a pooled connection serves the rule that it was dialled for, no other.
  */
@@ -28,6 +28,7 @@
 #include "record/recorder.h"
 
 struct ca;
+struct fresh;
 struct issue;
 struct sign_key;
 struct store;
@@ -40,6 +41,13 @@ void issue_free(struct issue *i);
 /* They become the issue's own; NULL before they came. */
 void issue_set_ca(struct issue *i, struct ca *ca);
 void issue_set_audit_key(struct issue *i, struct sign_key *key);
+
+/* Who gets secrets anew; borrowed.  NULL, as before: nobody. */
+void issue_set_fresh(struct issue *i, struct fresh *fresh);
+
+/* A secret that was under way is there, or is not to be had: those that waited
+ * for it are judged again. */
+void issue_settled(struct issue *i, uint32_t credential);
 
 /* Answer one request of `from`; any operation but these is dropped. */
 void issue_leaf(struct issue *i, struct channel *from, const struct msg *m);

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "keep/store.h"
+#include "base/clock.h"
+
+struct stored {
+	struct secret secret; /* owned; empty: none */
+	uint64_t until_ms;    /* by clock_ms(); 0: for ever */
+};
 
 struct store {
 	struct owner *owner;	/* owned; NULL: none yet */
-	struct secret *secrets; /* owned; one a credential, empty: none */
+	struct stored *secrets; /* owned; one a credential */
 	uint32_t n_secrets;
 	struct store_sandbox **sandboxes; /* owned, each */
 	size_t n_sandboxes;
@@ -23,7 +29,7 @@ static void
 drop_owner(struct store *s)
 {
 	for (uint32_t i = 0; i < s->n_secrets; i++)
-		secret_release(&s->secrets[i]);
+		secret_release(&s->secrets[i].secret);
 	free(s->secrets);
 	s->secrets = NULL;
 	s->n_secrets = 0;
@@ -100,10 +106,29 @@ store_set_secret(struct store *s, uint32_t credential, bool here,
 	*err = ERR_MESSAGE;
 	if (credential >= s->n_secrets)
 		return -1;
-	secret_release(&s->secrets[credential]);
+	secret_release(&s->secrets[credential].secret);
 	if (!here || !is_usable(secret))
 		return -1;
-	return secret_init(&s->secrets[credential], secret, err);
+	uint32_t for_ms = owner_credential(s->owner, credential).for_ms;
+	s->secrets[credential].until_ms = for_ms == 0 ? 0 : clock_ms() + for_ms;
+	return secret_init(&s->secrets[credential].secret, secret, err);
+}
+
+void
+store_drop_secret(struct store *s, uint32_t credential)
+{
+	if (credential < s->n_secrets)
+		secret_release(&s->secrets[credential].secret);
+}
+
+bool
+store_is_current(const struct store *s, uint32_t credential)
+{
+	if (credential >= s->n_secrets)
+		return false;
+	const struct stored *k = &s->secrets[credential];
+	return k->secret.n != 0 &&
+	    (k->until_ms == 0 || clock_ms() < k->until_ms);
 }
 
 int
@@ -115,9 +140,9 @@ store_value(const struct store *s, uint32_t credential, struct secret *value,
 
 	*err = ERR_MISSING;
 	*value = (struct secret){ 0 };
-	if (credential >= s->n_secrets || s->secrets[credential].n == 0)
+	if (credential >= s->n_secrets || s->secrets[credential].secret.n == 0)
 		return -1;
-	struct slice secret = secret_slice(&s->secrets[credential]);
+	struct slice secret = secret_slice(&s->secrets[credential].secret);
 	struct slice prefix =
 	    owner_credential(s->owner, credential).public.prefix;
 	*err = ERR_MEMORY;

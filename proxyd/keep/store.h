@@ -43,8 +43,15 @@ const struct owner *store_owner(const struct store *s);
 MUST_USE int store_set_secret(struct store *s, uint32_t credential, bool here,
     struct slice bytes, enum err *err);
 
+/* It is not to be had any more. */
+void store_drop_secret(struct store *s, uint32_t credential);
+
+/* Is its secret here, and its time (`for:`) not over? */
+bool store_is_current(const struct store *s, uint32_t credential);
+
 /*
- * The value of a credential's slot, prefix and all.  0, or -1 with ERR_MISSING:
+ * The value of a credential's slot, prefix and all; also of one whose time was
+ * over a moment ago.  0, or -1 with ERR_MISSING:
  * it is not to be had; ERR_MEMORY.
  */
 MUST_USE int store_value(const struct store *s, uint32_t credential,

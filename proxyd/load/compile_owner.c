@@ -19,6 +19,17 @@ put_only(struct build *b, const struct load_credential *c)
 	}
 }
 
+/* Where the words begin, how many there are, and the words. */
+static void
+put_words(struct build *b, const struct slice *words, uint32_t n)
+{
+	build_word(b, OWNED_CREDENTIALS,
+	    b->words[OWNED_WORDS] / ARGUMENT_WORDS);
+	build_word(b, OWNED_CREDENTIALS, n);
+	for (uint32_t i = 0; i < n; i++)
+		build_string(b, OWNED_WORDS, words[i]);
+}
+
 static void
 put_credential(struct build *b, const struct load_credential *c)
 {
@@ -33,6 +44,9 @@ put_credential(struct build *b, const struct load_credential *c)
 	build_word(b, OWNED_CREDENTIALS, c->n_places);
 	build_word(b, OWNED_CREDENTIALS, b->words[OWNED_ONLY] / ONLY_WORDS);
 	build_word(b, OWNED_CREDENTIALS, c->n_only);
+	build_word(b, OWNED_CREDENTIALS, c->for_ms);
+	put_words(b, c->args, c->n_args);
+	put_words(b, c->pass, c->n_pass);
 	for (uint32_t i = 0; i < c->n_places; i++) {
 		build_string(b, OWNED_PLACES, c->places[i].env);
 		build_string(b, OWNED_PLACES, c->places[i].like);

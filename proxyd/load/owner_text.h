@@ -14,6 +14,9 @@ struct load_credential {
 	uint32_t flags; /* enum credential_flag */
 	enum secret_source from;
 	struct slice source;
+	uint32_t for_ms; /* 0: for ever */
+	struct slice args[OWNER_ARGS_MAX], pass[OWNER_PASS_MAX];
+	uint32_t n_args, n_pass;
 	struct load_pattern *only;
 	uint32_t n_only;
 	struct {
@@ -77,9 +80,16 @@ void read_owner_file(struct read_owner *o, const struct doc_node *root);
 void read_credentials(struct read_owner *o, const struct doc_node *node);
 void read_upstream(struct read_owner *o, const struct doc_node *node);
 
+/* `secret:` of the credential that `node` is, into `c`. */
+bool read_secret(struct read_owner *o, const struct doc_node *node,
+    struct load_credential *c);
+
 /* Absolute, from where it stands; `~/` is the owner's home. */
 bool read_owner_path(struct read_owner *o, const struct doc_node *node,
     struct slice *path);
+
+/* No `.`, `..`, `//` in it: what is written is what is meant. */
+bool read_is_plain_path(struct slice path);
 
 /* A name that an environment variable can have. */
 bool read_variable(struct read_owner *o, const struct doc_node *node,

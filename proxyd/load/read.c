@@ -236,6 +236,38 @@ read_bool(const struct read *r, const struct doc_node *node, bool *value)
 }
 
 bool
+read_duration(const struct read *r, const struct doc_node *node, uint32_t most,
+    uint32_t *ms)
+{
+	struct slice text;
+	uint64_t v = 0;
+
+	if (!read_scalar(r, node, "a time such as `5m`", &text))
+		return false;
+	size_t digits = text.n == 0 ? 0 : text.n - 1;
+	for (size_t i = 0; i < digits; i++) {
+		if (!ascii_is_digit(text.p[i]) || i == 8)
+			digits = 0;
+		v = v * 10 + (uint64_t)(text.p[i] - '0');
+	}
+	uint8_t unit = text.n == 0 ? 0 : text.p[text.n - 1];
+	v *= unit == 's' ? 1000 :
+	    unit == 'm'	 ? 60000 :
+	    unit == 'h'	 ? 3600000 :
+			   0;
+	if (digits == 0 || v == 0 || text.p[0] == '0')
+		return read_refuse(r, node,
+		    "`%.*s` is no time: expected such as `10s`, `15m`, `1h`",
+		    SLICE_ARG(text));
+	if (v > most)
+		return read_refuse(r, node,
+		    "`%.*s` is too long: at most %u hours", SLICE_ARG(text),
+		    most / 3600000U);
+	*ms = (uint32_t)v;
+	return true;
+}
+
+bool
 read_version(const struct read *r, const struct doc_node *root)
 {
 	const struct doc_node *version = read_find(root, "version");

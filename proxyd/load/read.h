@@ -57,6 +57,10 @@ bool read_list(const struct read *r, const struct doc_node *node,
     const char *what);
 bool read_bool(const struct read *r, const struct doc_node *node, bool *value);
 
+/* A time with its unit, `10s`, `15m`, `1h`: 1 s to `most` ms. */
+bool read_duration(const struct read *r, const struct doc_node *node,
+    uint32_t most, uint32_t *ms);
+
 /* `version: 1`, which every file has. */
 bool read_version(const struct read *r, const struct doc_node *root);
 

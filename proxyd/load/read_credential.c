@@ -13,20 +13,10 @@ static const struct read_key credential_keys[] = {
 	{ "response_filter", READ_HERE },
 	{ "ranges", READ_HERE },
 	{ "echo", READ_HERE },
-	{ "for", READ_LATER },
 	{ "parameter", READ_LATER },
 	{ "parts", READ_LATER },
-	{ "pass", READ_LATER },
 	{ "slot", READ_LATER },
 	{ "user", READ_LATER },
-};
-
-static const struct read_key secret_keys[] = {
-	{ "file", READ_HERE },
-	{ "env", READ_HERE },
-	{ "command", READ_LATER },
-	{ "for", READ_LATER },
-	{ "pass", READ_LATER },
 };
 
 static const struct read_key place_keys[] = {
@@ -136,34 +126,6 @@ read_slot(struct read_owner *o, const struct doc_node *node,
 		return read_refuse(&o->r, prefix,
 		    "a value does not begin with a blank");
 	return true;
-}
-
-static bool
-read_secret(struct read_owner *o, const struct doc_node *node,
-    struct load_credential *c)
-{
-	const struct doc_node *secret = read_find(node, "secret");
-
-	if (secret == NULL)
-		return read_refuse(&o->r, node,
-		    "`secret` is missing: `{file: PATH}` or `{env: NAME}`");
-	/* The value is not shown: somebody may have written the token there. */
-	if (secret->kind != DOC_MAPPING)
-		return read_refuse(&o->r, secret,
-		    "a secret is never written here: expected `{file: PATH}` "
-		    "or `{env: NAME}`");
-	if (!read_keys(&o->r, secret, secret_keys, COUNT_OF(secret_keys), NULL))
-		return false;
-	const struct doc_node *file = read_find(secret, "file");
-	const struct doc_node *env = read_find(secret, "env");
-	if ((file == NULL) == (env == NULL))
-		return read_refuse(&o->r, secret,
-		    "exactly one source is expected: `file` or `env`");
-	if (secret->n != 1)
-		return false; /* said by read_keys */
-	c->from = file != NULL ? SECRET_FILE : SECRET_ENV;
-	return file != NULL ? read_owner_path(o, file, &c->source) :
-			      read_variable(o, env, &c->source);
 }
 
 static bool

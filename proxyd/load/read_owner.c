@@ -34,9 +34,8 @@ join(struct read_owner *o, struct slice dir, struct slice path)
 	return slice_of(p, dir.n + 1 + path.n);
 }
 
-/* `.`, `..` and `//` are refused: what is written is what is meant. */
-static bool
-is_plain_path(struct slice path)
+bool
+read_is_plain_path(struct slice path)
 {
 	size_t from = 0;
 
@@ -61,7 +60,7 @@ read_owner_path(struct read_owner *o, const struct doc_node *node,
 
 	if (!read_scalar(&o->r, node, "a path", &text))
 		return false;
-	if (!is_plain_path(text))
+	if (!read_is_plain_path(text))
 		return read_refuse(&o->r, node,
 		    "`%.*s`: a path without `.`, `..` and `//` is expected",
 		    SLICE_ARG(text));

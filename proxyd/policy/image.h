@@ -21,7 +21,7 @@
 #define IMAGE_VERSION 1
 #define IMAGE_NONE UINT32_MAX	 /* no such record */
 #define IMAGE_SIZE_MAX 268435456 /* bytes; 200,000 rules need about 60 MiB */
-#define IMAGE_TABLES_MAX 12
+#define IMAGE_TABLES_MAX 16
 #define IMAGE_KEY_SIZE 16 /* bytes: the key of the synthetic addresses */
 
 /* The head, for both kinds of image. */
@@ -65,6 +65,7 @@ enum owner_table {
 	OWNED_ROOTS,
 	OWNED_FILES,
 	OWNED_ENVIRONMENT,
+	OWNED_WORDS, /* of secrets' commands, and what they may pass */
 	OWNER_TABLES
 };
 
@@ -205,6 +206,11 @@ enum credential_word {
 	CREDENTIAL_N_PLACES,
 	CREDENTIAL_ONLY,
 	CREDENTIAL_N_ONLY,
+	CREDENTIAL_FOR_MS,
+	CREDENTIAL_ARGS, /* first in OWNED_WORDS, and how many */
+	CREDENTIAL_N_ARGS,
+	CREDENTIAL_PASS,
+	CREDENTIAL_N_PASS,
 	OWNED_CREDENTIAL_WORDS
 };
 
@@ -266,6 +272,11 @@ enum file_word {
 enum variable_word {
 	VARIABLE_NAME_S,
 	VARIABLE_WORDS = VARIABLE_NAME_S + 2
+};
+
+enum argument_word {
+	ARGUMENT_TEXT_S,
+	ARGUMENT_WORDS = ARGUMENT_TEXT_S + 2
 };
 
 static inline uint32_t

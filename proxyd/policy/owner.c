@@ -17,6 +17,7 @@ static const uint32_t words[OWNER_TABLES] = {
 	[OWNED_ROOTS] = ROOT_WORDS,
 	[OWNED_FILES] = FILE_WORDS,
 	[OWNED_ENVIRONMENT] = VARIABLE_WORDS,
+	[OWNED_WORDS] = ARGUMENT_WORDS,
 };
 
 /* clang-format off */
@@ -28,12 +29,18 @@ static const struct image_check checks[] = {
 	    CREDENTIAL_HEADER + 1 },
 	{ OWNED_CREDENTIALS, CREDENTIAL_FLAG_BITS, CHECK_BELOW,
 	    CREDENTIAL_FLAGS + 1 },
-	{ OWNED_CREDENTIALS, CREDENTIAL_FROM, CHECK_BELOW, SECRET_ENV + 1 },
+	{ OWNED_CREDENTIALS, CREDENTIAL_FROM, CHECK_BELOW, SECRET_SOURCES },
 	{ OWNED_CREDENTIALS, CREDENTIAL_SOURCE_S, CHECK_STRING, 0 },
 	{ OWNED_CREDENTIALS, CREDENTIAL_PLACES, CHECK_RANGE, OWNED_PLACES },
 	{ OWNED_CREDENTIALS, CREDENTIAL_N_PLACES, CHECK_BELOW,
 	    OWNER_PLACES_MAX + 1 },
 	{ OWNED_CREDENTIALS, CREDENTIAL_ONLY, CHECK_RANGE, OWNED_ONLY },
+	{ OWNED_CREDENTIALS, CREDENTIAL_ARGS, CHECK_RANGE, OWNED_WORDS },
+	{ OWNED_CREDENTIALS, CREDENTIAL_N_ARGS, CHECK_BELOW,
+	    OWNER_ARGS_MAX + 1 },
+	{ OWNED_CREDENTIALS, CREDENTIAL_PASS, CHECK_RANGE, OWNED_WORDS },
+	{ OWNED_CREDENTIALS, CREDENTIAL_N_PASS, CHECK_BELOW,
+	    OWNER_PASS_MAX + 1 },
 	{ OWNED_PLACES, PLACE_ENV_S, CHECK_STRING, 0 },
 	{ OWNED_PLACES, PLACE_LIKE_S, CHECK_STRING, 0 },
 	{ OWNED_ONLY, ONLY_HOST_KIND, CHECK_BELOW, HOST_KINDS },
@@ -63,6 +70,7 @@ static const struct image_check checks[] = {
 	{ OWNED_FILES, FILE_PATH_S, CHECK_STRING, 0 },
 	{ OWNED_FILES, FILE_WRITE, CHECK_BELOW, 2 },
 	{ OWNED_ENVIRONMENT, VARIABLE_NAME_S, CHECK_STRING, 0 },
+	{ OWNED_WORDS, ARGUMENT_TEXT_S, CHECK_STRING, 0 },
 };
 /* clang-format on */
 
@@ -126,12 +134,16 @@ owner_credential(const struct owner *o, uint32_t i)
 	uint32_t first = image_word(m, OWNED_CREDENTIALS, i, CREDENTIAL_PLACES);
 	struct owner_credential c = {
 		.public = inside_credential(m, OWNED_CREDENTIALS, i),
-		.from = image_word(m, OWNED_CREDENTIALS, i, CREDENTIAL_FROM) ==
-			SECRET_ENV ?
-		    SECRET_ENV :
-		    SECRET_FILE,
+		.from = (enum secret_source)image_word(m, OWNED_CREDENTIALS, i,
+		    CREDENTIAL_FROM),
 		.source =
 		    image_string(m, OWNED_CREDENTIALS, i, CREDENTIAL_SOURCE_S),
+		.for_ms =
+		    image_word(m, OWNED_CREDENTIALS, i, CREDENTIAL_FOR_MS),
+		.n_args =
+		    image_word(m, OWNED_CREDENTIALS, i, CREDENTIAL_N_ARGS),
+		.n_pass =
+		    image_word(m, OWNED_CREDENTIALS, i, CREDENTIAL_N_PASS),
 		.n_places =
 		    image_word(m, OWNED_CREDENTIALS, i, CREDENTIAL_N_PLACES),
 	};
@@ -143,6 +155,28 @@ owner_credential(const struct owner *o, uint32_t i)
 		    image_string(m, OWNED_PLACES, first + p, PLACE_LIKE_S);
 	}
 	return c;
+}
+
+/* String `k` of the range whose first word is `word`. */
+static struct slice
+word_of(const struct owner *o, uint32_t credential, unsigned word, uint32_t k)
+{
+	uint32_t first =
+	    image_word(&o->image, OWNED_CREDENTIALS, credential, word);
+
+	return image_string(&o->image, OWNED_WORDS, first + k, ARGUMENT_TEXT_S);
+}
+
+struct slice
+owner_credential_arg(const struct owner *o, uint32_t i, uint32_t k)
+{
+	return word_of(o, i, CREDENTIAL_ARGS, k);
+}
+
+struct slice
+owner_credential_pass(const struct owner *o, uint32_t i, uint32_t k)
+{
+	return word_of(o, i, CREDENTIAL_PASS, k);
 }
 
 static bool

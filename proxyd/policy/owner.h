@@ -20,16 +20,23 @@ MUST_USE struct owner *owner_open(struct slice image, enum err *err);
 void owner_free(struct owner *o);
 
 enum secret_source {
-	SECRET_FILE, /* source: absolute path */
-	SECRET_ENV,  /* source: name of a variable of the caller */
+	SECRET_FILE,	/* source: absolute path */
+	SECRET_ENV,	/* source: name of a variable of the caller */
+	SECRET_COMMAND, /* source: absolute path of the program */
+	SECRET_SOURCES
 };
 
 #define OWNER_PLACES_MAX 8 /* variables that one placeholder is put into */
+#define OWNER_ARGS_MAX 32  /* words of a command, the program's the first */
+#define OWNER_PASS_MAX 16  /* variables that a command gets */
 
 struct owner_credential {
 	struct program_credential public; /* what the program knows of it too */
 	enum secret_source from;
 	struct slice source;
+	uint32_t
+	    for_ms; /* how long it is used before it is got anew; 0: ever */
+	uint32_t n_args, n_pass; /* of a command */
 	uint32_t n_places;
 	struct {
 		struct slice env; /* variable of the command's environment */
@@ -40,6 +47,12 @@ struct owner_credential {
 
 uint32_t owner_n_credentials(const struct owner *o);
 struct owner_credential owner_credential(const struct owner *o, uint32_t i);
+
+/* Of a command: word `k` of it, and variable `k` that it is passed. */
+struct slice owner_credential_arg(const struct owner *o, uint32_t i,
+    uint32_t k);
+struct slice owner_credential_pass(const struct owner *o, uint32_t i,
+    uint32_t k);
 
 /*
  * Is this inside the credential's own ceiling, `only:`?  The keeper asks for

@@ -26,6 +26,8 @@ static const struct {
 	[OP_PROGRAM] = { "PROGRAM", M, W | D | K | S },
 	[OP_SANDBOX] = { "SANDBOX", M, W },
 	[OP_SECRET] = { "SECRET", M, K },
+	[OP_SECRET_ENDED] = { "SECRET_ENDED", M, K },
+	[OP_FRESH] = { "FRESH", K, M },
 	[OP_STATE] = { "STATE", M, K },
 	[OP_LOG] = { "LOG", M, S },
 	[OP_TRUST] = { "TRUST", K, M },

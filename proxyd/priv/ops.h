@@ -47,7 +47,12 @@ enum op {
 	 *          (u32 credential, s16 placeholder); fds: TCP listeners (v4,
 	 *          v6), answerer UDP (v4, v6), answerer TCP (v4, v6)
 	 * SECRET   -> keeper: u32 credential, u8 state (1: here, 0: cannot be
-	 *          had), s16 bytes.  The sender wipes its copy.
+	 *          had), s16 bytes.  The sender wipes its copy.  State 2: a
+	 *          command prints it, no bytes; fd: the pipe that it prints to
+	 * SECRET_ENDED -> keeper: u32 credential, u8 1: that command ended with
+	 *          status 0, 0: otherwise, or its time was over
+	 * FRESH    keeper -> monitor: u32 credential: its time is over, a fresh
+	 *          one is wanted; answered by SECRET
 	 * STATE    -> keeper: fd: the memfd of its own state, kept by the
 	 *          monitor over a restart and read by nobody else; fd: the
 	 *          file of the machine's audit key, or none
@@ -68,6 +73,8 @@ enum op {
 	OP_TRUST = 44,
 	OP_NAME = 46,
 	OP_RESOLVERS = 48,
+	OP_SECRET_ENDED = 50,
+	OP_FRESH = 52,
 
 	/*
 	 * What is asked for a flow begins with `who` (priv/who.h): u32 sandbox,

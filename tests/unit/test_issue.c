@@ -14,10 +14,12 @@
 
 #include "audit/event.h"
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/rd.h"
 #include "base/wr.h"
 #include "certs/ca.h"
 #include "crypto/sign.h"
+#include "keep/fresh.h"
 #include "keep/issue.h"
 #include "keep/store.h"
 #include "policy_bed.h"
@@ -40,7 +42,11 @@
 	"    kind: header\n"                     \
 	"    header: X-Two\n"                    \
 	"    secret: {env: TWO}\n"               \
-	"    only: [\"https://two.test/**\"]\n"
+	"    only: [\"https://two.test/**\"]\n"  \
+	"  asked:\n"                             \
+	"    kind: token\n"                      \
+	"    secret: {command: [/bin/x]}\n"      \
+	"    only: [\"https://asked.test/**\"]\n"
 #define POLICY                                                                   \
 	"version: 1\n"                                                           \
 	"policies:\n"                                                            \
@@ -49,13 +55,16 @@
 	"      - {name: no, deny: \"https://api.test/private/**\"}\n"            \
 	"      - {name: api, allow: \"https://api.test/**\", credential: one}\n" \
 	"      - {name: two, allow: \"https://two.test/**\", credential: two}\n" \
-	"      - {name: open, allow: \"https://open.test/**\"}\n"
+	"      - {name: open, allow: \"https://open.test/**\"}\n"                \
+	"      - {name: asked, allow: \"https://asked.test/**\", credential: "   \
+	"asked}\n"
 
 enum rule {
 	RULE_NO,
 	RULE_API,
 	RULE_TWO,
 	RULE_OPEN,
+	RULE_ASKED,
 };
 
 /* All that stands around an issue, and what came out of it. */
@@ -65,6 +74,8 @@ struct fixture {
 	struct store *store;
 	struct recorder *recorder;
 	struct issue *issue;
+	struct fresh *fresh;
+	unsigned n_asked;		    /* of the monitor */
 	struct channel *keeper, *worker;    /* two ends */
 	struct channel *scribe, *to_scribe; /* two ends */
 	bool writes;			    /* the scribe's mood */
@@ -211,6 +222,27 @@ scribe_is(struct fixture *f, uint8_t ready)
 	turn(f);
 }
 
+static bool
+on_want(uint32_t credential, void *arg)
+{
+	struct fixture *f = arg;
+
+	assert_int_equal(credential, 2);
+	f->n_asked++;
+	return true;
+}
+
+static void
+on_settled(uint32_t credential, const char *why, void *arg)
+{
+	struct fixture *f = arg;
+
+	(void)why;
+	issue_settled(f->issue, credential);
+}
+
+static const struct fresh_ops fresh_ops = { on_want, on_settled };
+
 static int
 setup(void **state)
 {
@@ -223,6 +255,9 @@ setup(void **state)
 	f->store = store_new(&err);
 	f->recorder = recorder_new(f->loop, NULL, NULL, &err);
 	f->issue = issue_new(f->store, f->recorder, &err);
+	f->fresh = fresh_new(f->loop, f->store, &fresh_ops, f, &err);
+	assert_non_null(f->fresh);
+	issue_set_fresh(f->issue, f->fresh);
 	assert_int_equal(store_set_owner(f->store, f->policy.owner, &err), 0);
 	assert_int_equal(store_set_name(f->store, SANDBOX, SLICE("box"), &err),
 	    0);
@@ -255,6 +290,7 @@ teardown(void **state)
 	close(f->client);
 	close(f->server);
 	issue_free(f->issue);
+	fresh_free(f->fresh);
 	recorder_free(f->recorder);
 	channel_free(f->keeper);
 	channel_free(f->worker);
@@ -574,6 +610,117 @@ issue_refuses_without_the_secret(void **state)
 	assert_string_equal(f->detail, "the secret cannot be had");
 }
 
+static const struct dial asked_dial = { SANDBOX, GENERATION, RULE_ASKED, 443,
+	"asked.test" };
+static const struct want asked = { SANDBOX, GENERATION, RULE_ASKED, 2 };
+
+static void
+settle(struct fixture *f, bool here)
+{
+	enum err err;
+
+	if (here)
+		assert_int_equal(store_set_secret(f->store, 2, true,
+				     SLICE(SECRET), &err),
+		    0);
+	fresh_take_given(f->fresh, 2, here);
+	turn(f);
+}
+
+/* While a fresh one is fetched the request waits; others do not. */
+static void
+issue_waits_for_a_secret_that_is_under_way(void **state)
+{
+	struct fixture *f = *state;
+	enum reason reason;
+
+	tell(f, f->client, &asked_dial);
+	release(f, &asked, f->client);
+	assert_int_equal(f->n_answers, 0);
+	assert_int_equal(f->n_asked, 1);
+	assert_int_equal(f->n_events, 0);
+	settle(f, true);
+	struct slice value = released(f, &reason);
+	assert_int_equal(reason, REASON_ALLOW);
+	assert_true(slice_eq_str(value, "Bearer " SECRET));
+	assert_int_equal(f->n_allowed, 1);
+	assert_string_equal(f->flow, "w0-5f");
+
+	/* From the store now, until its time is over. */
+	release(f, &asked, f->client);
+	assert_int_equal(f->n_answers, 1);
+	assert_int_equal(f->n_asked, 1);
+	clock_set(clock_ms() + 300000, clock_wall_us());
+	release(f, &asked, f->client);
+	assert_int_equal(f->n_answers, 0);
+	assert_int_equal(f->n_asked, 2);
+
+	/* It does not come: refused, and not asked for again at once. */
+	settle(f, false);
+	assert_int_equal(released(f, &reason).n, 0);
+	assert_int_equal(reason, REASON_CRED_UNAVAILABLE);
+	assert_string_equal(f->detail, "the secret cannot be had");
+	release(f, &asked, f->client);
+	assert_int_equal(released(f, &reason).n, 0);
+	assert_int_equal(f->n_asked, 2);
+	clock_set(0, 0);
+}
+
+/* What was true when it began to wait is looked at again. */
+static void
+issue_judges_again_what_has_waited(void **state)
+{
+	struct fixture *f = *state;
+	enum reason reason;
+
+	tell(f, f->client, &asked_dial);
+	release(f, &asked, f->client);
+	assert_int_equal(f->n_answers, 0);
+	shutdown(f->server, SHUT_WR);
+	settle(f, true);
+	assert_int_equal(released(f, &reason).n, 0);
+	assert_string_equal(f->detail,
+	    "the connection is not established any more");
+}
+
+static void
+issue_lets_only_so_many_wait(void **state)
+{
+	struct fixture *f = *state;
+	unsigned n = 0;
+
+	tell(f, f->client, &asked_dial);
+	for (unsigned i = 0; i < LIMIT_RELEASES_WAITING + 3; i++) {
+		release(f, &asked, f->client);
+		n += f->n_answers;
+	}
+	assert_int_equal(n, 3);
+	assert_int_equal(f->n_asked, 1);
+	/* A worker that went is told nothing; its descriptors are closed. */
+	issue_forget(f->issue, f->keeper);
+	f->n_answers = 0;
+	settle(f, true);
+	assert_int_equal(f->n_answers, 0);
+	/* And what waits when the keeper ends goes with it. */
+	clock_set(clock_ms() + 300000, clock_wall_us());
+	release(f, &asked, f->client);
+	assert_int_equal(f->n_answers, 0);
+	clock_set(0, 0);
+}
+
+/* Nothing is started for somebody who may not have it. */
+static void
+issue_asks_for_no_secret_for_a_forger(void **state)
+{
+	struct fixture *f = *state;
+
+	tell(f, f->client, &good_dial);
+	release(f, &asked, f->client);
+	assert_int_equal(f->n_answers, 1);
+	assert_int_equal(f->n_alarms, 1);
+	assert_int_equal(f->n_asked, 0);
+}
+
 static void
 issue_gives_nothing_that_is_not_recorded(void **state)
 {
@@ -880,6 +1027,10 @@ main(void)
 		TEST(issue_refuses_a_connection_that_is_over),
 		TEST(issue_keeps_to_the_ceiling_of_the_credential),
 		TEST(issue_refuses_without_the_secret),
+		TEST(issue_waits_for_a_secret_that_is_under_way),
+		TEST(issue_judges_again_what_has_waited),
+		TEST(issue_lets_only_so_many_wait),
+		TEST(issue_asks_for_no_secret_for_a_forger),
 		TEST(issue_gives_nothing_that_is_not_recorded),
 		TEST(issue_forgets_a_worker_that_went),
 		TEST(issue_raises_alarms_within_a_budget),

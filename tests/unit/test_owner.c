@@ -20,6 +20,14 @@ static const char config[] =
     "    header: X-Api-Key\n"
     "    secret: {env: KEY}\n"
     "    only: https://api.test/**\n"
+    "  asked:\n"
+    "    kind: token\n"
+    "    secret: {command: [/usr/bin/gh, auth, token], pass: [DBUS_X]}\n"
+    "    only: https://gh.test/**\n"
+    "  rotated:\n"
+    "    kind: token\n"
+    "    secret: {file: /run/x, for: 90s}\n"
+    "    only: https://gh.test/**\n"
     "private: [10.20.0.0/16]\n"
     "upstream:\n"
     "  - names: ['**.corp.test']\n"
@@ -45,7 +53,7 @@ owner_tells_what_was_written(void **state)
 		print_message("# %s", buf_text(&b.text));
 	assert_non_null(b.owner);
 	const struct owner *o = b.owner;
-	assert_int_equal(owner_n_credentials(o), 2);
+	assert_int_equal(owner_n_credentials(o), 4);
 	struct owner_credential c = owner_credential(o, 0);
 	assert_true(slice_eq_str(c.public.name, "github"));
 	assert_true(slice_eq_str(c.public.header, "Authorization"));
@@ -61,6 +69,19 @@ owner_tells_what_was_written(void **state)
 	assert_int_equal(c.from, SECRET_ENV);
 	assert_true(slice_eq_str(c.source, "KEY"));
 	assert_int_equal(c.public.prefix.n, 0);
+	assert_int_equal(c.for_ms, 0);
+	c = owner_credential(o, 2);
+	assert_int_equal(c.from, SECRET_COMMAND);
+	assert_true(slice_eq_str(c.source, "/usr/bin/gh"));
+	assert_int_equal(c.for_ms, 300000);
+	assert_int_equal(c.n_args, 3);
+	assert_true(slice_eq_str(owner_credential_arg(o, 2, 0), "/usr/bin/gh"));
+	assert_true(slice_eq_str(owner_credential_arg(o, 2, 2), "token"));
+	assert_int_equal(c.n_pass, 1);
+	assert_true(slice_eq_str(owner_credential_pass(o, 2, 0), "DBUS_X"));
+	c = owner_credential(o, 3);
+	assert_int_equal(c.for_ms, 90000);
+	assert_int_equal(c.n_args, 0);
 
 	assert_int_equal(owner_n_files(o), 4);
 	assert_true(slice_eq_str(owner_file(o, 0, &write), "/home/user/notes"));
@@ -95,6 +116,8 @@ owner_only_is_a_ceiling(void **state)
 		{ 1, "api.test", 443, true },
 		{ 1, "a.wild.test", 8443, false },
 		{ 2, "api.test", 443, false },
+		{ 3, "gh.test", 443, true },
+		{ 4, "gh.test", 443, false },
 	};
 	struct bed b;
 
@@ -142,6 +165,9 @@ owner_upstream_is_the_first_that_matches(void **state)
 #define CREDENTIAL(rest)                                           \
 	"version: 1\ncredentials:\n  x:\n    secret: {env: KEY}\n" \
 	"    only: https://a.test/**\n" rest
+#define SECRET(secret)                                                         \
+	"version: 1\ncredentials:\n  x:\n    kind: token\n    secret: " secret \
+	"\n    only: https://a.test/**\n"
 #define UPSTREAM(rest) "version: 1\nupstream:\n  - names: ['a.test']\n" rest
 
 static const struct {
@@ -178,18 +204,46 @@ static const struct {
 	    "version: 1\ncredentials:\n  x: {kind: token, secret: ghp_s3cr3t, "
 	    "only: https://a.test/}\n",
 	    "owner.yaml:3:28: a secret is never written here: expected "
-	    "`{file: PATH}` or `{env: NAME}`\n" },
+	    "`{file: PATH}`, `{env: NAME}` or `{command: [PATH, …]}`\n" },
 	{ "two sources",
 	    "version: 1\ncredentials:\n  x: {kind: token, secret: {file: /x, "
 	    "env: X}, only: https://a.test/}\n",
-	    "owner.yaml:3:28: exactly one source is expected: `file` or "
-	    "`env`\n" },
-	{ "a command",
-	    "version: 1\ncredentials:\n  x: {kind: token, secret: {command: "
-	    "[/bin/x]}, only: https://a.test/}\n",
-	    "owner.yaml:3:28: exactly one source is expected: `file` or "
-	    "`env`\n"
-	    "owner.yaml:3:29: `command` is not in this version\n" },
+	    "owner.yaml:3:28: exactly one source is expected: `file`, `env` "
+	    "or `command`\n" },
+	{ "no source", SECRET("{pass: [A]}"),
+	    "owner.yaml:5:13: exactly one source is expected: `file`, `env` "
+	    "or `command`\n" },
+	{ "a command for a shell", SECRET("{command: gh auth token}"),
+	    "owner.yaml:5:23: expected a list such as `[/usr/bin/gh, auth, "
+	    "token]`, found a single value\n" },
+	{ "no command", SECRET("{command: []}"),
+	    "owner.yaml:5:23: an empty list: expected the program's path "
+	    "first\n" },
+	{ "a command to be searched for", SECRET("{command: [gh]}"),
+	    "owner.yaml:5:24: `gh`: expected an absolute path; no PATH is "
+	    "searched\n" },
+	{ "a command's path up", SECRET("{command: [/usr/../x]}"),
+	    "owner.yaml:5:24: `/usr/../x`: expected an absolute path; no PATH "
+	    "is searched\n" },
+	{ "pass without a command", SECRET("{file: /x, pass: [A]}"),
+	    "owner.yaml:5:30: `pass` is of a `command`: the variables that "
+	    "it gets\n" },
+	{ "pass of no name", SECRET("{command: [/x], pass: [A=b]}"),
+	    "owner.yaml:5:36: `A=b` is no name of a variable\n" },
+	{ "for of a variable", SECRET("{env: X, for: 5m}"),
+	    "owner.yaml:5:27: a variable does not change: `for` is of "
+	    "`command` and `file`\n" },
+	{ "for without a unit", SECRET("{command: [/x], for: 5}"),
+	    "owner.yaml:5:34: `5` is no time: expected such as `10s`, `15m`, "
+	    "`1h`\n" },
+	{ "for of nothing", SECRET("{command: [/x], for: 0s}"),
+	    "owner.yaml:5:34: `0s` is no time: expected such as `10s`, `15m`, "
+	    "`1h`\n" },
+	{ "for of two units", SECRET("{command: [/x], for: 1m30s}"),
+	    "owner.yaml:5:34: `1m30s` is no time: expected such as `10s`, "
+	    "`15m`, `1h`\n" },
+	{ "for of days", SECRET("{command: [/x], for: 25h}"),
+	    "owner.yaml:5:34: `25h` is too long: at most 24 hours\n" },
 	{ "no only",
 	    "version: 1\ncredentials:\n  x: {kind: token, secret: {env: X}}\n",
 	    "owner.yaml:3:6: `only` is missing: the URL patterns that it may "
