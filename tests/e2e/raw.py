@@ -8,13 +8,27 @@ A case: {"id", "name" or "address", "port", "tls": true, "sni": name or null,
 "alpn": [...], "verify": true, "send": [latin-1 strings], "pause": seconds
 between them, "half_close": false, "answers": how many to wait for, "timeout"}.
 A result: {"id", "got": latin-1, "end": "answered" | "closed" | "reset" |
-"timeout" | "refused" | "tls: why", "began", "ended", "times"}.
+"timeout" | "refused" | "tls: why", "began", "ended", "times",
+"placeholders": those that were sent}.  What is sent is filled in: see fill().
 """
+import base64
 import json
+import os
+import re
 import socket
 import ssl
 import sys
 import time
+
+
+def fill(text, names=os.environ):
+    """U+E000 NAME U+E001 is that variable; what stands between U+E002 and
+    U+E003 becomes Base64."""
+    text = re.sub('\ue000(\\w+)\ue001', lambda m: names[m.group(1)], text)
+    while '\ue002' in text:
+        text = re.sub('\ue002([^\ue002\ue003]*)\ue003', lambda m: base64.b64encode(
+            m.group(1).encode('latin-1')).decode(), text)
+    return text
 
 
 CONTEXTS = {}  # reading the roots takes longer than a handshake
@@ -77,7 +91,10 @@ def whole(got, wanted, heads_only):
 
 
 def exchange(sock, case, result):
-    pieces = [p.encode('latin-1') for p in case.get('send', [])]
+    pieces = [fill(p).encode('latin-1') for p in case.get('send', [])]
+    result['placeholders'] = {
+        name: os.environ[name] for p in case.get('send', [])
+        for name in re.findall('\ue000(\\w+)\ue001', p)}
     got, times = b'', []
     try:
         for at, piece in enumerate(pieces):

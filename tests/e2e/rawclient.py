@@ -17,6 +17,7 @@ class Case:
         self.got, self.end = result['got'], result['end']
         self.times, self.alpn = result.get('times', []), result.get('alpn')
         self.began = result['began']
+        self.placeholders = result.get('placeholders', {})
 
     @property
     def status(self):
@@ -36,6 +37,9 @@ class Case:
         """Reasons of this connection's records, allowed ones left out."""
         return [r['reason'] for r in self.records
                 if r.get('verdict') == 'deny' and 'reason' in r]
+
+    def alarms(self):
+        return [r['reason'] for r in self.records if r['event'] == 'alarm']
 
     def __repr__(self):
         return '%s: %s %r\n  log %s\n  origin %s' % (

@@ -4,18 +4,21 @@ import glob
 import os
 import re
 
-from bed import OPEN, TREE, Bed
+from bed import OPEN, RESOLVER, TREE, give
+from raw import fill
 
 CASES = TREE + '/tests/cases'
 PLAIN = {'r': '\r', 'n': '\n', 't': '\t', '0': '\0', '\\': '\\'}
 TOKEN = re.compile(r'\\x([0-9a-fA-F]{2})|\\\*\{(\d+)\}|\\\?\{([^}]*)\}|'
-                   r'\\([rnt0\\])|([^\\])', re.S)
+                   r'\\([rnt0\\])|\\\{(\w+)\}|\\([<>])|([^\\])', re.S)
+SECRET = '%s-canary-0123456789-0123456789'
 
 
 class Row:
     def __init__(self, ident, kind, policy, reason, data, sees):
         self.id, self.input, self.policy = ident, kind, policy
-        self.reason, self.data, self.sees = reason, data, sees
+        self.reason, _, self.alarm = reason.partition(' !')
+        self.data, self.sees = data, sees
 
     @property
     def tls(self):
@@ -37,7 +40,7 @@ def expand(text):
         if not m:
             raise ValueError('escape at %d: %r' % (at, text[at:at + 8]))
         at = m.end()
-        byte, times, every, letter, other = m.groups()
+        byte, times, every, letter, name, base64, other = m.groups()
         if times:
             done = [(i, s[:-1] + s[-1] * int(times)) for i, s in done]
         elif every:
@@ -45,6 +48,10 @@ def expand(text):
                     for b in spread(every)]
         else:
             new = chr(int(byte, 16)) if byte else PLAIN.get(letter, other)
+            if name:  # raw.py's fill() puts in what only the sandbox knows
+                new = '\ue000%s\ue001' % name.upper()
+            elif base64:
+                new = '\ue002' if base64 == '<' else '\ue003'
             done = [(i, s + new) for i, s in done]
     return done
 
@@ -83,12 +90,18 @@ def policies():
 
 
 def config():
-    """The owner's configuration, with what owner.yaml lets policies open."""
+    """The rows' owner, and how the bed is reached."""
     with open(CASES + '/owner.yaml', encoding='utf-8') as f:
-        opened = [line[4:].strip() for line in f if line.startswith('  - ')]
-    return Bed.config().replace(
-        'private: [%s]' % OPEN,
-        'private: [%s]' % ', '.join("'%s'" % p for p in opened))
+        return f.read() + ('upstream:\n  - names: ["**"]\n'
+                           '    resolvers: ["%s"]\n    roots: [root.pem]\n' %
+                           RESOLVER)
+
+
+def give_secrets(bed):
+    """Each credential of owner.yaml has the secret that README.md says."""
+    for name in re.findall(r'\{file: (\w+)\}', config()):
+        bed.write('.config/duenna/' + name, SECRET % name, 0o600)
+    give(bed.settings)
 
 
 if __name__ == '__main__':

@@ -35,46 +35,19 @@ def slots(requests):
             for r in requests]
 
 
-# the placeholder P inside one run: %s is it
-REPLACED = ['Authorization: Bearer %s', 'Authorization: token %s',
-            'authorization: %s', 'AUTHORIZATION: bearer %s']
-
-
-@pytest.mark.parametrize('field', REPLACED)
-def test_a_placeholder_in_its_slot_is_replaced(here, field):
-    got = here.run('curl -sS -H "%s" https://api.test/_whoami' %
-                   (field % '$API_TOKEN'))
+def test_a_placeholder_in_its_slot_is_replaced(here):
+    """Each other form, and each that is misplaced, is a row of cr.rows."""
+    got = here.run('curl -sS -u "$API_TOKEN:" https://api.test/_whoami')
     assert '"good"' in got.out, got
     assert slots(here.origin_requests()) == [['Bearer ' + here.canary]]
 
 
-@pytest.mark.parametrize('pair', ['$API_TOKEN:', '$API_TOKEN:x-oauth-basic',
-                                  'x:$API_TOKEN'])
-def test_a_placeholder_in_basic_is_replaced(here, pair):
-    got = here.run('curl -sS -u "%s" https://api.test/_whoami' % pair)
-    assert '"good"' in got.out, got
-    assert slots(here.origin_requests()) == [['Bearer ' + here.canary]]
-
-
-MISPLACED = [
-    '-H "Authorization: Bearer $API_TOKEN extra" https://api.test/x',
-    '-H "Authorization: Digest a=$API_TOKEN, b=c" https://api.test/x',
-    '-H "Authorization: Bearer x$API_TOKEN" https://api.test/x',
-    '-u "$API_TOKEN:$API_TOKEN" https://api.test/x',
-    '-H "X-Other: $API_TOKEN" https://api.test/x',
-    '-H "User-Agent: a $API_TOKEN" https://ok.test/x',
-    '-H "Authorization: Bearer $API_TOKEN" https://ok.test/x',
-    'https://api.test/$API_TOKEN', 'https://api.test/?q=$API_TOKEN',
-    'https://ok.test/x?q=$API_TOKEN',
-]
-
-
-@pytest.mark.parametrize('args', MISPLACED)
-def test_a_misplaced_placeholder_refuses_and_raises_an_alarm(here, args):
-    got = here.run('curl -sS ' + args)
-    assert got.reasons()[-1] == 'cred.misplaced', got
-    assert here.origin_requests() == []
-    assert got.find(event='alarm'), got
+def test_a_misplaced_placeholder_says_so_at_another_allowed_host(here):
+    got = here.run('curl -sS -H "Authorization: Bearer $API_TOKEN" '
+                   'https://ok.test/x')
+    assert got.reasons() == ['cred.misplaced'] == \
+        [r['reason'] for r in got.find(event='alarm')], got
+    assert 'cred.misplaced' in got.out and here.origin_requests() == [], got
 
 
 def test_a_placeholder_in_a_body_passes_and_raises_an_alarm(here):
@@ -95,33 +68,15 @@ def test_the_real_token_in_a_body_is_cut(here):
     assert here.canary not in came.replace('Bearer ' + here.canary, '')
 
 
-def test_an_own_credential_of_the_client_is_refused_on_every_rule(here):
-    for args in ('-H "Authorization: Bearer mine" https://api.test/x',
-                 '-H "Authorization: Bearer mine" https://ok.test/x',
-                 '-u me:mine https://ok.test/x',
-                 '-H "x-api-key: mine" https://ok.test/x',
-                 '-H "Private-Token: mine" https://ok.test/x',
-                 '"https://ok.test/x?access_token=mine"'):
+def test_no_value_of_the_clients_own_is_in_the_log(here):
+    for args in ('-u me:mine-mine https://ok.test/x',
+                 '-H "x-api-key: mine-mine" https://ok.test/x',
+                 '"https://ok.test/x?access_token=mine-mine"'):
         got = here.run('curl -sS ' + args)
-        assert got.reasons()[-1] == 'cred.client_auth', (args, got)
-        assert 'mine' not in open(got.log, encoding='utf-8').read() or \
-            'access_token' in args
+        assert got.reasons() == ['cred.client_auth'], (args, got)
+        with open(got.log, encoding='utf-8') as f:
+            assert 'mine-mine' not in f.read(), args
     assert here.origin_requests() == []
-
-
-def test_two_authorizations_are_refused(here):
-    case = one(here, name='api.test', send=[
-        'GET /x HTTP/1.1\r\nHost: api.test\r\nAuthorization: Bearer a\r\n'
-        'Authorization: Bearer b\r\n\r\n'])
-    assert case.status in (400, 403) and not case.requests(), case
-
-
-@pytest.mark.parametrize('key, sent', [('strip', []), ('pass', ['Bearer mine'])])
-def test_a_rule_may_strip_or_pass_the_clients_own(bed, key, sent):
-    here = bed('- allow: https://ok.test/**\n  foreign_credentials: ' + key)
-    got = here.run('curl -sS -H "Authorization: Bearer mine" https://ok.test/x')
-    assert 'hello' in got.out, got
-    assert slots(here.origin_requests()) == [sent]
 
 
 def test_an_echo_is_masked_in_every_plain_form(here):

@@ -9,6 +9,7 @@ import pytest
 
 import rows
 from bed import Bed
+from raw import fill
 from rawclient import get, try_all
 
 # whose address is dialled; the Host is the row's own
@@ -43,8 +44,9 @@ def ran(row, peers):
     """The results of this row's policy, run once."""
     if row.policy not in RAN:
         mine = [r for r in ROWS if r.policy == row.policy]
-        peers.rows({r.id: r.data for r in mine if r.input == 'answer'})
+        peers.rows({r.id: fill(r.data) for r in mine if r.input == 'answer'})
         here = Bed(rows.policies(), rows.config(), peers=peers)
+        rows.give_secrets(here)
         cases, got = try_all(here, [spec(r) for r in mine], timeout=600,
                              args=['--policy', 'duenna.yaml:' + row.policy])
         RAN[row.policy] = {c.spec['id']: c for c in cases}, here, got
@@ -76,7 +78,8 @@ def seen_by_client(got):
 def test_a_request_of_the_table(row, peers):
     case = ran(row, peers)
     seen = ''.join(r['head'] + r['body'] for r in case.requests())
-    assert seen == row.sees, case
+    assert seen == fill(row.sees, case.placeholders), case
+    assert case.alarms() == ([row.alarm] if row.alarm else []), case
     assert not [e for e in case.events if e['event'] == 'bad-request'], case
     said = [r for r in case.logged() if r not in ENDS or r == row.reason]
     if row.reason == 'allow':
@@ -90,6 +93,7 @@ def test_a_request_of_the_table(row, peers):
                          ids=lambda r: r.id)
 def test_an_answer_of_the_table(row, peers):
     case = ran(row, peers)
+    assert case.alarms() == ([row.alarm] if row.alarm else []), case
     if row.reason == 'allow':
         assert case.status and seen_by_client(case.got) == row.sees, case
         return

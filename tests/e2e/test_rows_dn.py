@@ -93,6 +93,7 @@ def test_each_question_of_the_table(bed, peers):
     cases = [{'id': i, 'message': message(r, i), 'tcp': '/' not in r.id,
               'silent': r.sees == 'silence'} for i, r in enumerate(mine, 1)]
     here = bed(rows.policies(), rows.config())
+    rows.give_secrets(here)
     here.write('project/cases.json', json.dumps(cases))
     with open(HERE + '/rawdns.py', encoding='utf-8') as f:
         here.write('project/rawdns.py', f.read())

@@ -68,6 +68,7 @@ def test_each_address_of_the_table(bed, peers):
     mine = [r for r in rows.read() if r.input == 'dial']
     assert len(mine) >= 150
     here = bed(rows.policies(), rows.config())
+    rows.give_secrets(here)
     for name in ('raw.py', 'rawline.py'):
         with open(HERE + '/' + name, encoding='utf-8') as f:
             here.write('project/' + name, f.read())

@@ -2,7 +2,8 @@
 /*
  * The rows of tests/cases against the real flow, http and policy: each whole,
  * and byte by byte.  The verdict in the records is the row's reason, and the
- * other side saw what the row says and nothing else.
+ * other side saw what the row says and nothing else.  An alarm is raised where
+ * the row says so, and nowhere else.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,29 +20,83 @@
 #define TRICKLE_MAX 700 /* longer cases are not sent byte by byte */
 #define CANNED "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
-static char *policies; /* the text of policies.yaml */
+static char *policies, *owner_text; /* policies.yaml, owner.yaml */
+
+/* As the keeper does: the secret behind the slot's prefix. */
+static struct slice
+slot_value(const struct world *w, uint32_t credential)
+{
+	static char value[128];
+	struct program_credential c =
+	    program_credential(w->sandbox->generation->program, credential);
+
+	snprintf(value, sizeof(value), "%.*s%.*s" CASE_SECRET,
+	    SLICE_ARG(c.prefix), SLICE_ARG(c.name));
+	return slice_of_str(value);
+}
+
+static struct owner *
+open_owner(struct buf *image, struct load_report *report)
+{
+	const struct load_file file = { .name = SLICE("owner.yaml"),
+		.dir = SLICE("/"),
+		.bytes = slice_of_str(owner_text) };
+	const struct load_owner_in in = { .files = &file,
+		.n_files = 1,
+		.home = SLICE("/home/play") };
+	enum err err;
+
+	buf_init(image, 1 << 20);
+	assert_true(load_owner(&in, image, report));
+	struct owner *owner = owner_open(buf_slice(image), &err);
+	assert_non_null(owner);
+	return owner;
+}
+
+static void
+put_placeholders(struct sandbox *sb)
+{
+	const struct program *p = sb->generation->program;
+	enum err err;
+
+	for (uint32_t i = 0; i < program_n_credentials(p); i++) {
+		char text[64];
+		snprintf(text, sizeof(text), CASE_PLACEHOLDER "%.*s",
+		    SLICE_ARG(program_credential(p, i).name));
+		assert_int_equal(placeholder_set_add(&sb->placeholders, i,
+				     slice_of_str(text), &err),
+		    0);
+	}
+}
 
 static void
 begin(struct world *w, const char *policy, struct buf *image)
 {
+	struct load_report report = { 0 };
+	struct buf owner_image;
+	enum err err;
+	struct owner *owner = open_owner(&owner_image, &report);
 	const struct load_policy_in in = {
 		.file = { .name = SLICE("policies.yaml"),
 		    .dir = SLICE("/"),
 		    .bytes = slice_of_str(policies) },
 		.policy = slice_of_str(policy),
 		.trusted = true,
+		.owner = owner,
 		.key = { 7 },
 	};
-	struct load_report report = { 0 };
-	enum err err;
 
 	buf_init(image, 16 << 20);
 	bool loaded = load_policy(&in, image, &report);
 	load_report_release(&report);
 	assert_true(loaded);
+	owner_free(owner);
+	buf_release(&owner_image);
 	struct program *program = program_open(buf_slice(image), &err);
 	assert_non_null(program);
 	world_init(w, program);
+	w->value_of = slot_value;
+	put_placeholders(w->sandbox);
 }
 
 /* What is whole of the messages in `got`: heads as they are, bodies bare. */
@@ -78,19 +133,19 @@ normalise(struct slice got, bool requests, struct buf *out)
 	}
 }
 
-/* The reason of the first record that denies, else "allow". */
+/* The reason in the first record that has `mark` before it, else `none`. */
 static void
-first_denial(const struct world *w, char *out, size_t max)
+first_reason(const struct world *w, const char *mark, const char *none,
+    char *out, size_t max)
 {
 	struct slice rest = buf_slice(&w->records);
-	const char deny[] = " deny ";
 	const uint8_t *p =
-	    rest.n == 0 ? NULL : memmem(rest.p, rest.n, deny, sizeof(deny) - 1);
+	    rest.n == 0 ? NULL : memmem(rest.p, rest.n, mark, strlen(mark));
 
-	snprintf(out, max, "allow");
+	snprintf(out, max, "%s", none);
 	if (p == NULL)
 		return;
-	p += sizeof(deny) - 1;
+	p += strlen(mark);
 	size_t n = 0;
 	while (p[n] != ' ' && p[n] != '\n')
 		n++;
@@ -198,7 +253,7 @@ run(const struct case_row *row, struct slice bytes, struct slice sees,
 {
 	struct world world;
 	struct buf image, saw;
-	char got[64];
+	char got[64], alarm[64];
 	bool plain = strncmp(row->policy, "plain", 5) == 0;
 
 	buf_init(&saw, 4 << 20);
@@ -212,11 +267,12 @@ run(const struct case_row *row, struct slice bytes, struct slice sees,
 		else
 			run_request(&world, bytes, trickle, &saw);
 	}
-	first_denial(&world, got, sizeof(got));
-	if (strcmp(got, row->reason) != 0)
-		fail_msg("%s%s: %s, not %s\n%.*s", row->id,
-		    trickle ? " byte by byte" : "", got, row->reason,
-		    SLICE_ARG(buf_slice(&world.records)));
+	first_reason(&world, " deny ", "allow", got, sizeof(got));
+	first_reason(&world, "alarm  ", "", alarm, sizeof(alarm));
+	if (strcmp(got, row->reason) != 0 || strcmp(alarm, row->alarm) != 0)
+		fail_msg("%s%s: %s !%s, not %s !%s\n%.*s", row->id,
+		    trickle ? " byte by byte" : "", got, alarm, row->reason,
+		    row->alarm, SLICE_ARG(buf_slice(&world.records)));
 	/* Our own refusal is what a client sees of a bad answer. */
 	bool ours =
 	    strcmp(row->input, "answer") == 0 && strcmp(got, "allow") != 0;
@@ -245,6 +301,13 @@ run_row(const struct case_row *row)
 			run(row, slice_of(bytes, n), slice_of(sees, n_sees),
 			    true);
 	}
+}
+
+static void
+rows_of_credentials(void **state)
+{
+	(void)state;
+	case_file("cr", 150, run_row);
 }
 
 static void
@@ -279,6 +342,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_of_credentials),
 		cmocka_unit_test(rows_of_names),
 		cmocka_unit_test(rows_of_paths),
 		cmocka_unit_test(rows_of_framing),
@@ -286,7 +350,9 @@ main(void)
 	};
 
 	policies = case_text("policies.yaml");
+	owner_text = case_text("owner.yaml");
 	int failed = cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 	free(policies);
+	free(owner_text);
 	return failed;
 }

@@ -132,6 +132,7 @@ struct asked {
 	asks_on_dialled *on_dialled;
 	asks_on_released *on_released;
 	asks_on_shaken *on_shaken;
+	uint32_t credential;
 	void *arg;
 };
 
@@ -273,7 +274,7 @@ release(void *arg, struct sandbox *sb, const struct release_ask *ask,
 	struct asked *q = asked_new(arg, ASKED_RELEASE, cb_arg);
 
 	(void)sb;
-	(void)ask;
+	q->credential = ask->credential;
 	q->on_released = on;
 	return q;
 }
@@ -358,6 +359,14 @@ waits(const struct world *w, const struct asked *q)
 	    (q->kind == ASKED_DIAL && w->dial_waits);
 }
 
+static struct slice
+released(const struct world *w, const struct asked *q)
+{
+	if (w->releases != REASON_ALLOW)
+		return (struct slice){ 0 };
+	return w->value_of == NULL ? w->secret : w->value_of(w, q->credential);
+}
+
 /* Answer the oldest question that is not held; false: there is none. */
 static bool
 answer_one(struct world *w)
@@ -377,10 +386,7 @@ answer_one(struct world *w)
 		answer_dial(w, q);
 		break;
 	case ASKED_RELEASE:
-		q->on_released(w->releases,
-		    w->releases == REASON_ALLOW ? w->secret :
-						  (struct slice){ 0 },
-		    q->arg);
+		q->on_released(w->releases, released(w, q), q->arg);
 		break;
 	case ASKED_SHAKE:
 		answer_shake(w, q);

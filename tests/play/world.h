@@ -54,7 +54,8 @@ struct world {
 	bool scribe_behind; /* what is new waits */
 	bool dial_waits;    /* dials are not answered */
 	uint64_t now_ms;
-	struct slice secret; /* what the keeper releases */
+	struct slice secret; /* what the keeper releases, or: */
+	struct slice (*value_of)(const struct world *w, uint32_t credential);
 };
 
 /* `program` becomes the sandbox's. */

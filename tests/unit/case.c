@@ -3,6 +3,9 @@
 #include "row.h"
 
 #include "base/ascii.h"
+#include "base/base64.h"
+
+#define NESTED_MAX 4
 
 /* The next field of the line; what follows its separator is left in *rest. */
 static char *
@@ -44,7 +47,11 @@ case_read(char *line, struct case_row *row)
 	copy(row->id, sizeof(row->id), field[0]);
 	copy(row->input, sizeof(row->input), field[1]);
 	copy(row->policy, sizeof(row->policy), field[2]);
+	char *alarm = strstr(field[3], " !");
+	if (alarm != NULL)
+		*alarm = '\0';
 	copy(row->reason, sizeof(row->reason), field[3]);
+	copy(row->alarm, sizeof(row->alarm), alarm == NULL ? "" : alarm + 2);
 	row->bytes = field[4];
 	row->sees = n == 6 ? field[5] : "";
 	return true;
@@ -97,6 +104,32 @@ take_count(const char **at)
 	return n;
 }
 
+/* {NAME}: the placeholder of that credential. */
+static size_t
+take_placeholder(const char **at, uint8_t *out)
+{
+	const char *end = strchr(*at, '}');
+
+	if (end == NULL || end - *at < 1)
+		fail_msg("no placeholder: %.20s", *at);
+	int n = snprintf((char *)out, 64, "%s%.*s", CASE_PLACEHOLDER,
+	    (int)(end - *at), *at);
+	*at = end + 1;
+	return (size_t)n;
+}
+
+/* What stands from `from` on, in Base64; returns the new end. */
+static size_t
+encode(uint8_t *out, size_t from, size_t n)
+{
+	struct slice plain = exact(slice_of(out + from, n - from));
+
+	assert_true(BASE64_SIZE(plain.n) <= CASE_SIZE - from);
+	n = from + base64_encode(plain, (char *)out + from);
+	drop(plain);
+	return n;
+}
+
 static uint8_t
 plain_escape(char c)
 {
@@ -111,7 +144,7 @@ size_t
 case_unescape(const char *escaped, size_t pick, size_t *picks, uint8_t *out)
 {
 	const char *at = escaped;
-	size_t n = 0;
+	size_t n = 0, n_open = 0, open[NESTED_MAX];
 
 	*picks = 1;
 	while (*at != '\0') {
@@ -124,6 +157,17 @@ case_unescape(const char *escaped, size_t pick, size_t *picks, uint8_t *out)
 		switch (at[-1]) {
 		case 'x':
 			out[n++] = take_hex(&at);
+			break;
+		case '{':
+			n += take_placeholder(&at, out + n);
+			break;
+		case '<':
+			assert_true(n_open < NESTED_MAX);
+			open[n_open++] = n;
+			break;
+		case '>':
+			assert_true(n_open != 0);
+			n = encode(out, open[--n_open], n);
 			break;
 		case '?':
 			out[n++] = take_pick(&at, pick, picks);

@@ -7,6 +7,10 @@
 
 #include "base/slice.h"
 
+/* Before a credential's name: its placeholder; behind it: its secret. */
+#define CASE_PLACEHOLDER "ghp_dUeNnA7qAbCdEfGhIjKlMnOpQrStUvWx-"
+#define CASE_SECRET "-canary-0123456789-0123456789"
+
 #define CASE_SIZE 1100000 /* bytes of the longest case */
 
 struct case_row {
@@ -14,6 +18,7 @@ struct case_row {
 	char input[16];
 	char policy[32];
 	char reason[32];
+	char alarm[32];	   /* reason of the alarm that is raised; or empty */
 	const char *bytes; /* escaped; borrowed from the line */
 	const char *sees;
 };
