@@ -116,7 +116,22 @@ load_owner_files(struct clerk *c)
 	return load_owner(&in, &c->image, &c->report);
 }
 
-/* s16 file, s16 policy, u8 flags */
+/* s8 name, s8 digits, u8 n, n of s16 key, s16 value */
+static void
+take_values(struct rd *r, struct load_policy_in *in,
+    struct load_set sets[UINT8_MAX])
+{
+	in->sandbox = rd_slice8(r);
+	in->digits = rd_slice8(r);
+	in->sets = sets;
+	in->n_sets = rd_u8(r);
+	for (size_t i = 0; i < in->n_sets; i++) {
+		sets[i].key = rd_slice16(r);
+		sets[i].value = rd_slice16(r);
+	}
+}
+
+/* s16 file, s16 policy, u8 flags, values */
 static bool
 load_policy_file(struct clerk *c)
 {
@@ -124,10 +139,12 @@ load_policy_file(struct clerk *c)
 	struct load_policy_in in = { .file.name = rd_slice16(&r),
 		.policy = rd_slice16(&r) };
 	struct load_at at = { in.file.name, 0, 0 };
+	struct load_set sets[UINT8_MAX];
 	struct owner *owner = NULL;
 	enum err err = ERR_NONE;
 
 	in.trusted = (rd_u8(&r) & TRUSTED) != 0;
+	take_values(&r, &in, sets);
 	if (!rd_is_done(&r) || !read_fd(c, 0, in.file.name, false))
 		return false;
 	in.file.bytes = buf_slice(&c->files[0]);

@@ -143,40 +143,25 @@ on_last_written(struct msg *msg, void *arg)
 	stop(m);
 }
 
-/* Has a run of that name left its home, or is it going on? */
-static bool
-has_home(struct monitor *m)
-{
-	char path[4096 + 64];
-
-	snprintf(path, sizeof(path), "%s/homes/%s", buf_text(&m->state_dir),
-	    m->name);
-	return access(path, F_OK) == 0;
-}
-
-/*
- * The sandbox's name: given, or the policy's with four random digits that no
- * other home has: a run that was killed could not remove its own.
- */
+/* The sandbox's name: given, or the policy's with the digits that the clerk
+ * had for it. */
 static void
 name_sandbox(struct monitor *m)
 {
-	struct slice policy = program_policy_name(m->program);
-	uint16_t random = 0;
-
-	if (m->cfg->name != NULL) {
+	if (m->cfg->name != NULL)
 		snprintf(m->name, sizeof(m->name), "%s", m->cfg->name);
-		return;
-	}
-	for (unsigned i = 0; i <= UINT16_MAX; i++) {
-		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-			random = (uint16_t)((unsigned)getpid() + i);
-		snprintf(m->name, sizeof(m->name), "%.*s-%04x",
-		    (int)(policy.n > 35 ? 35 : policy.n),
-		    (const char *)policy.p, random);
-		if (!has_home(m))
-			return;
-	}
+	else
+		program_sandbox_name(program_policy_name(m->program),
+		    slice_of_str(m->digits), m->name);
+}
+
+/* Which values the caller gave to parameters, for the record. */
+static struct slice
+list_sets(const struct monitor_config *cfg, struct buf *out)
+{
+	for (size_t i = 0; i < cfg->n_set; i++)
+		buf_putf(out, "%s%s", i == 0 ? "" : " ", cfg->set[i]);
+	return buf_slice(out);
 }
 
 /* All clerks have answered: everybody gets what they work with. */
@@ -184,6 +169,7 @@ static void
 begin_readying(struct monitor *m)
 {
 	struct event e;
+	struct buf sets;
 
 	m->stage = STAGE_READYING;
 	name_sandbox(m);
@@ -196,8 +182,13 @@ begin_readying(struct monitor *m)
 	fill(m, &e, EVENT_PROGRAM);
 	(void)record(m, &e, NULL);
 	fill(m, &e, EVENT_ATTACH);
+	buf_init(&sets, 1 << 20);
 	event_str(&e, FIELD_COMMAND, m->cfg->command[0]);
-	if (!record(m, &e, on_attached))
+	if (m->cfg->n_set != 0)
+		event_text(&e, FIELD_PARAMETERS, list_sets(m->cfg, &sets));
+	bool sent = record(m, &e, on_attached);
+	buf_release(&sets);
+	if (!sent)
 		monitor_fail(m, "the scribe takes no records");
 }
 

@@ -14,12 +14,14 @@
 
 /* What `duenna run` was asked for; all strings borrowed from argv. */
 struct monitor_config {
-	const char *policy;	 /* path of the policy file */
-	const char *policy_name; /* which policy of it, or NULL */
-	const char *config;	 /* --config, or NULL: ~/.config/duenna/ */
-	const char *name;	 /* --name, or NULL: made from the policy's */
-	const char *user;	 /* --user, or NULL */
-	const char *audit;	 /* --audit, or NULL */
+	const char *policy;		   /* path of the policy file */
+	const char *policy_name;	   /* which policy of it, or NULL */
+	const char *set[MONITOR_LIST_MAX]; /* --set KEY=VALUE */
+	size_t n_set;
+	const char *config; /* --config, or NULL: ~/.config/duenna/ */
+	const char *name;   /* --name, or NULL: made from the policy's */
+	const char *user;   /* --user, or NULL */
+	const char *audit;  /* --audit, or NULL */
 	const char *env[MONITOR_LIST_MAX]; /* --env NAME */
 	size_t n_env;
 	const char *write[MONITOR_LIST_MAX]; /* --write DIR */

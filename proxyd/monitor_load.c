@@ -4,6 +4,7 @@
  * and the system's roots, the second the policy, which may be a stranger's.
  * Neither can forge what the other makes.
  */
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -165,20 +166,84 @@ load_config_dir(char *path, size_t size)
 		    home == NULL ? "" : home);
 }
 
+/* Has a home of such a name been left, or is it in use? */
+static bool
+is_in_use(struct monitor *m, const char *digits)
+{
+	char path[4096 + 8];
+	bool found = false;
+
+	snprintf(path, sizeof(path), "%s/homes", buf_text(&m->state_dir));
+	DIR *dir = opendir(path);
+	for (struct dirent *d;
+	     dir != NULL && !found && (d = readdir(dir)) != NULL;) {
+		size_t n = strlen(d->d_name);
+		found = n > 5 && d->d_name[n - 5] == '-' &&
+		    strcmp(d->d_name + n - 4, digits) == 0;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return found;
+}
+
+/*
+ * Four random digits that no other home has: a run that was killed could not
+ * remove its own.  They are known before the policy's name is, for
+ * `${sandbox}` in it.
+ */
+static void
+choose_digits(struct monitor *m)
+{
+	uint16_t random = 0;
+
+	for (unsigned i = 0; i <= UINT16_MAX; i++) {
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			random = (uint16_t)((unsigned)getpid() + i);
+		snprintf(m->digits, sizeof(m->digits), "%04x", random);
+		if (m->cfg->name != NULL || !is_in_use(m, m->digits))
+			return;
+	}
+}
+
+/* What parameters stand for: the clerk checks it. */
+static void
+put_values(const struct monitor *m, struct wr *w)
+{
+	const struct monitor_config *cfg = m->cfg;
+
+	wr_slice8(w, slice_of_str(cfg->name == NULL ? "" : cfg->name));
+	wr_slice8(w, slice_of_str(m->digits));
+	wr_u8(w, (uint8_t)cfg->n_set);
+	for (size_t i = 0; i < cfg->n_set; i++) {
+		const char *is = strchr(cfg->set[i], '=');
+		if (is == NULL)
+			is = cfg->set[i] + strlen(cfg->set[i]);
+		wr_slice16(w,
+		    slice_of(cfg->set[i], (size_t)(is - cfg->set[i])));
+		wr_slice16(w, slice_of_str(*is == '=' ? is + 1 : is));
+	}
+}
+
 static void
 load_policy_start(struct monitor *m)
 {
 	const struct monitor_config *cfg = m->cfg;
 	struct msg msg = { .op = OP_LOAD_POLICY };
 	char dir[4096];
-	uint8_t body[8192];
+	uint8_t body[32768];
 	struct wr w = wr_of(body, sizeof(body));
 
+	choose_digits(m);
 	load_config_dir(dir, sizeof(dir));
 	wr_slice16(&w, slice_of_str(cfg->policy));
 	wr_slice16(&w,
 	    slice_of_str(cfg->policy_name == NULL ? "" : cfg->policy_name));
 	wr_u8(&w, is_below(cfg->policy, dir) ? 1 : 0);
+	put_values(m, &w);
+	if (w.bad) {
+		monitor_fail(m, "the values of --set are too long");
+		return;
+	}
 	/* A repository may have a pipe in its place, which nobody writes to: a
 	 * wait for that would be for ever. */
 	int fd =

@@ -81,6 +81,7 @@ struct monitor {
 	struct program *program;      /* owned */
 	char digest[7 + 64 + 1];      /* "sha256:…" of the program */
 	char name[48];		      /* of the sandbox */
+	char digits[5];		      /* of its name, if none was given */
 	int log_fd, state_fd, key_fd; /* owned; -1: none */
 	struct buf log_path, state_dir;
 	struct buf trust;		/* CA certificate, DER */

@@ -95,6 +95,7 @@
 	X(COVERED, "duenna.covered", TEXT)                                     \
 	X(SIGNATURE, "duenna.signature", TEXT)                                 \
 	X(COMMAND, "process.executable.name", TEXT)                            \
+	X(PARAMETERS, "duenna.parameters", TEXT)                               \
 	X(EXIT, "process.exit.code", NUMBER)
 /* clang-format on */
 

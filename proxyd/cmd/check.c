@@ -8,8 +8,8 @@
 #define OUTPUT_MAX 4194304 /* bytes; a report has 250 messages at most */
 
 static const char usage[] =
-    "usage: duenna check [--config FILE] [--name NAME] [--json] "
-    "[FILE[:NAME]...]\n"
+    "usage: duenna check [--set KEY=VALUE] [--config FILE] [--name NAME]\n"
+    "                    [--json] [FILE[:NAME]...]\n"
     "\n"
     "Read policies as `duenna run` would and say what is wrong with them, as\n"
     "file:line:column: message; nothing if nothing is.  Without FILE,\n"
@@ -18,6 +18,7 @@ static const char usage[] =
 
 struct check {
 	const char *config; /* --config, or NULL */
+	struct config_want want;
 	bool json;
 };
 
@@ -47,15 +48,16 @@ take_option(struct check *c, int option)
 		c->config = optarg;
 		return 0;
 	case OPT_NAME:
-		return 0; /* what a name stands for is not in this version */
+		return config_want_name(&c->want, "check", optarg) ?
+		    0 :
+		    CMD_USAGE + 1;
 	case OPT_JSON:
 		c->json = true;
 		return 0;
 	case OPT_SET:
-		fputs("duenna: check: --set: parameters are not in this "
-		      "version\n",
-		    stderr);
-		return CMD_USAGE + 1;
+		return config_want_set(&c->want, "check", optarg) ?
+		    0 :
+		    CMD_USAGE + 1;
 	case OPT_HELP:
 		fputs(usage, stdout);
 		return 1;
@@ -84,7 +86,7 @@ print(const struct check *c, const struct load_report *report)
 }
 
 static int
-check(const struct check *c, int n, char **files)
+check(struct check *c, int n, char **files)
 {
 	struct load_report report = { .want_advice = true };
 	struct config config;
@@ -93,9 +95,10 @@ check(const struct check *c, int n, char **files)
 	config_check_secrets(&config, &report);
 	for (int i = 0; i < n; i++) {
 		struct config_policy policy;
-		char *name = config_split(files[i]);
-		config_load_policy(&policy, &config, files[i], name,
-		    name == NULL, &report);
+		c->want.policy = options_split(files[i]);
+		c->want.file = files[i];
+		c->want.all = true;
+		config_load_policy(&policy, &config, &c->want, &report);
 		config_policy_release(&policy);
 	}
 	load_report_sort(&report);
@@ -111,7 +114,7 @@ check_main(int argc, char **argv)
 {
 	static char usual[] = "duenna.yaml";
 	char *files[] = { usual };
-	struct check c = { .config = NULL };
+	static struct check c;
 	int option;
 
 	optind = 1;

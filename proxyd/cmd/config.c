@@ -171,22 +171,50 @@ is_trusted(const char *file)
 	return below;
 }
 
+bool
+config_want_name(struct config_want *w, const char *of, const char *text)
+{
+	w->sandbox = text;
+	return options_name(of, text);
+}
+
+bool
+config_want_set(struct config_want *w, const char *of, const char *text)
+{
+	if (!options_set(of, text))
+		return false;
+	if (w->n_sets == OPTIONS_SETS_MAX) {
+		fprintf(stderr, "duenna: %s: more than %d of --set\n", of,
+		    OPTIONS_SETS_MAX);
+		return false;
+	}
+	size_t n = strcspn(text, "=");
+	w->sets[w->n_sets++] =
+	    (struct load_set){ slice_of(text, n), slice_of_str(text + n + 1) };
+	return true;
+}
+
 void
 config_load_policy(struct config_policy *p, const struct config *c,
-    const char *file, const char *name, bool all, struct load_report *report)
+    const struct config_want *want, struct load_report *report)
 {
-	struct load_policy_in in = { .file.name = slice_of_str(file),
-		.policy = slice_of_str(name == NULL ? "" : name),
-		.any = all,
+	const char *name = want->policy == NULL ? "" : want->policy;
+	const char *sandbox = want->sandbox == NULL ? "" : want->sandbox;
+	struct load_policy_in in = { .file.name = slice_of_str(want->file),
+		.policy = slice_of_str(name),
+		.any = want->all && want->policy == NULL,
+		.sets = want->sets,
+		.n_sets = want->n_sets,
+		.sandbox = slice_of_str(sandbox),
 		.owner = c->owner };
 	enum err err = ERR_NONE;
 
 	*p = (struct config_policy){ .program = NULL };
 	buf_init(&p->bytes, LIMIT_POLICY_FILE_SIZE + 65536);
 	buf_init(&p->image, IMAGE_SIZE_MAX);
-	if (!read_path(file, false, &p->bytes, report))
+	if (!read_path(want->file, false, &p->bytes, report))
 		return;
-	in.trusted = is_trusted(file);
+	in.trusted = is_trusted(want->file);
 	in.file.bytes = buf_slice(&p->bytes);
 	if (load_policy(&in, &p->image, report))
 		p->program = program_open(buf_slice(&p->image), &err);
@@ -198,18 +226,6 @@ config_policy_release(struct config_policy *p)
 	program_free(p->program);
 	buf_release(&p->bytes);
 	buf_release(&p->image);
-}
-
-char *
-config_split(char *text)
-{
-	char *colon = strrchr(text, ':');
-
-	if (access(text, F_OK) == 0 || colon == NULL || colon[1] == '\0' ||
-	    strchr(colon, '/') != NULL)
-		return NULL;
-	*colon = '\0';
-	return colon + 1;
 }
 
 static void

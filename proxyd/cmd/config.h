@@ -6,6 +6,7 @@
 #ifndef CMD_CONFIG_H
 #define CMD_CONFIG_H
 
+#include "cmd/options.h"
 #include "load/load.h"
 
 #define CONFIG_FILES_MAX \
@@ -30,21 +31,24 @@ struct config_policy {
 	struct program *program; /* NULL: errors */
 };
 
-/*
- * Load a policy file.
- *
- * name	 which policy of it, or NULL
- * all	 look at all of them if no name is given
- */
-void config_load_policy(struct config_policy *p, const struct config *c,
-    const char *file, const char *name, bool all, struct load_report *report);
-void config_policy_release(struct config_policy *p);
+/* Which policy, and what its parameters stand for. */
+struct config_want {
+	const char *file;
+	const char *policy;  /* of the file, or NULL */
+	bool all;	     /* look at all of them if none is named */
+	const char *sandbox; /* --name, or NULL */
+	struct load_set sets[OPTIONS_SETS_MAX];
+	size_t n_sets;
+};
 
-/*
- * Divide FILE:NAME, in place: a colon that is not part of an existing file's
- * name.  Returns the name, or NULL.
- */
-char *config_split(char *text);
+/* `--name`, `--set`.  False: what was wrong has been said, as by `of`. */
+bool config_want_name(struct config_want *w, const char *of, const char *text);
+bool config_want_set(struct config_want *w, const char *of, const char *text);
+
+/* Load a policy file. */
+void config_load_policy(struct config_policy *p, const struct config *c,
+    const struct config_want *want, struct load_report *report);
+void config_policy_release(struct config_policy *p);
 
 /*
  * What a secret's file or variable looks like: errors and advice as `run` would

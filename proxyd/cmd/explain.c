@@ -14,15 +14,15 @@
 #define RULES_SHOWN 50 /* earlier rules of which it is said why they did not */
 
 static const char usage[] =
-    "usage: duenna explain [--policy FILE[:NAME]] [--config FILE] [--name NAME]\n"
-    "                      [-X METHOD] [--json] URL\n"
+    "usage: duenna explain [--policy FILE[:NAME]] [--set KEY=VALUE]\n"
+    "                      [--config FILE] [--name NAME] [-X METHOD] [--json] URL\n"
     "\n"
     "Say which rule decides about a request, and why each earlier one did not.\n"
     "Without --policy, ./duenna.yaml is taken.\n"
     "Exit status: 0 allowed, 1 denied, 2 usage.\n";
 
 struct explain {
-	char *policy; /* --policy; cut in place */
+	struct config_want want;
 	const char *config, *method, *url;
 	bool json;
 	struct target target; /* of the URL */
@@ -64,7 +64,8 @@ take_option(struct explain *e, int option)
 {
 	switch (option) {
 	case OPT_POLICY:
-		e->policy = optarg;
+		e->want.file = optarg;
+		e->want.policy = options_split(optarg);
 		return 0;
 	case OPT_CONFIG:
 		e->config = optarg;
@@ -73,12 +74,16 @@ take_option(struct explain *e, int option)
 		e->method = optarg;
 		return 0;
 	case OPT_NAME:
-		return 0; /* what a name stands for is not in this version */
+		return config_want_name(&e->want, "explain", optarg) ?
+		    0 :
+		    CMD_USAGE + 1;
 	case OPT_JSON:
 		e->json = true;
 		return 0;
 	case OPT_SET:
-		return refuse("--set", "parameters are not in this version");
+		return config_want_set(&e->want, "explain", optarg) ?
+		    0 :
+		    CMD_USAGE + 1;
 	case OPT_PUSH:
 		return refuse("--push", "git rules are not in this version");
 	case OPT_HELP:
@@ -272,11 +277,10 @@ explain(struct explain *e)
 	struct config_policy policy;
 	struct config config;
 	struct buf text;
-	char *name = config_split(e->policy);
 	int status = CMD_USAGE;
 
 	config_load(&config, e->config, &report);
-	config_load_policy(&policy, &config, e->policy, name, false, &report);
+	config_load_policy(&policy, &config, &e->want, &report);
 	if (policy.program != NULL && report.n_errors == 0) {
 		status = decide(e, policy.program);
 	} else {
@@ -295,8 +299,8 @@ explain(struct explain *e)
 int
 explain_main(int argc, char **argv)
 {
-	static char usual[] = "duenna.yaml";
-	static struct explain e = { .policy = usual, .method = "GET" };
+	static struct explain e = { .want.file = "duenna.yaml",
+		.method = "GET" };
 	int option;
 
 	optind = 1;

@@ -5,18 +5,18 @@
 
 #include "base/ascii.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "proxyd/monitor.h"
 
-#define NAME_MAX_BYTES 40 /* of a sandbox's name */
-
 static const char usage[] =
-    "usage: duenna run [--policy FILE[:NAME]] [--config FILE] [--name NAME]\n"
-    "                  [--user NAME] [--audit FILE] [--env NAME] [--write DIR]\n"
-    "                  [--keep-fd N] [--quiet] -- COMMAND [ARG...]\n"
+    "usage: duenna run [--policy FILE[:NAME]] [--set KEY=VALUE] [--config FILE]\n"
+    "                  [--name NAME] [--user NAME] [--audit FILE] [--env NAME]\n"
+    "                  [--write DIR] [--keep-fd N] [--quiet] -- COMMAND [ARG...]\n"
     "\n"
     "Run COMMAND in a sandbox that reaches only what the policy allows.\n"
     "\n"
     "--policy   the policy; ./duenna.yaml without it\n"
+    "--set      what a parameter of the policy stands for; repeatable\n"
     "--config   your configuration; ~/.config/duenna/*.yaml without it\n"
     "--name     of the sandbox: stands in the log, and its home is kept\n"
     "--user     the user that COMMAND runs as; only for root\n"
@@ -31,6 +31,7 @@ static const char usage[] =
 
 enum option_id {
 	OPT_POLICY = 256,
+	OPT_SET,
 	OPT_CONFIG,
 	OPT_NAME,
 	OPT_USER,
@@ -44,6 +45,7 @@ enum option_id {
 
 static const struct option options[] = {
 	{ "policy", required_argument, NULL, OPT_POLICY },
+	{ "set", required_argument, NULL, OPT_SET },
 	{ "config", required_argument, NULL, OPT_CONFIG },
 	{ "name", required_argument, NULL, OPT_NAME },
 	{ "user", required_argument, NULL, OPT_USER },
@@ -55,38 +57,6 @@ static const struct option options[] = {
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
 };
-
-/*
- * FILE[:NAME]: a colon that is not part of an existing file's name divides.
- * `text` is from argv and is cut in place.
- */
-static void
-split_policy(struct monitor_config *cfg, char *text)
-{
-	char *colon = strrchr(text, ':');
-
-	cfg->policy = text;
-	if (access(text, F_OK) == 0 || colon == NULL || colon[1] == '\0' ||
-	    strchr(colon, '/') != NULL)
-		return;
-	*colon = '\0';
-	cfg->policy_name = colon + 1;
-}
-
-static bool
-is_name(const char *s)
-{
-	size_t n = strlen(s);
-
-	if (n == 0 || n > NAME_MAX_BYTES)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		uint8_t c = (uint8_t)s[i];
-		if (!ascii_is_lower(c) && !ascii_is_digit(c) && c != '-')
-			return false;
-	}
-	return true;
-}
 
 /* One more entry of a list of the command line. */
 static bool
@@ -138,20 +108,18 @@ take_option(struct monitor_config *cfg, int option)
 {
 	switch (option) {
 	case OPT_POLICY:
-		split_policy(cfg, optarg);
+		cfg->policy = optarg;
+		cfg->policy_name = options_split(optarg);
 		return true;
 	case OPT_CONFIG:
 		cfg->config = optarg;
 		return true;
 	case OPT_NAME:
 		cfg->name = optarg;
-		if (is_name(optarg))
-			return true;
-		fprintf(stderr,
-		    "duenna: run: --name wants 1 to %d of a-z, "
-		    "0-9 and '-'\n",
-		    NAME_MAX_BYTES);
-		return false;
+		return options_name("run", optarg);
+	case OPT_SET:
+		return options_set("run", optarg) &&
+		    add(cfg->set, &cfg->n_set, optarg);
 	case OPT_USER:
 		cfg->user = optarg;
 		return true;

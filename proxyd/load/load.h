@@ -20,6 +20,11 @@ struct load_file {
 	struct slice bytes; /* what is in it */
 };
 
+/* A value of the command line: `--set KEY=VALUE`. */
+struct load_set {
+	struct slice key, value;
+};
+
 struct load_policy_in {
 	struct load_file file;
 	struct slice policy; /* which one; empty: the only one in the file */
@@ -29,6 +34,11 @@ struct load_policy_in {
 	 * `addresses:` and literal hosts need no `private:`.
 	 */
 	bool trusted;
+	const struct load_set *sets; /* borrowed */
+	size_t n_sets;
+	struct slice sandbox; /* its name; empty: of the policy and `digits` */
+	struct slice digits;  /* four; empty: 0000 */
+	struct slice tenant;  /* empty: "default" */
 	const struct owner *owner;   /* borrowed; NULL: no configuration */
 	uint8_t key[IMAGE_KEY_SIZE]; /* of the synthetic addresses */
 };

@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/limits.h"
+#include "load/parameter.h"
 #include "load/pattern.h"
 #include "policy/address.h"
 #include "policy/hostset.h"
@@ -337,11 +338,9 @@ pattern_read(const struct read *r, const struct doc_node *node, bool deny,
 	if (!read_scalar(r, node,
 		"a URL pattern such as `https://api.example.com/v1/**`", &text))
 		return false;
+	if (!parameter_pattern(r, node, &text))
+		return false;
 	p->text = text;
-	for (size_t i = 0; i + 1 < text.n; i++)
-		if (text.p[i] == '$' && text.p[i + 1] == '{')
-			return read_refuse(r, node,
-			    "parameters (`${…}`) are not in this version");
 	if (!read_scheme(r, node, &text, p))
 		return false;
 	size_t n = 0;

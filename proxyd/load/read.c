@@ -3,7 +3,6 @@
 #include "base/ascii.h"
 
 #define NAME_SIZE_MAX 40 /* bytes of a policy's, rule's or credential's name */
-#define NEAR_SIZE_MAX 32 /* longer keys have no nearest one */
 
 struct load_at
 read_at(const struct read *r, const struct doc_node *node)
@@ -27,53 +26,15 @@ read_refuse(const struct read *r, const struct doc_node *node, const char *fmt,
 	return false;
 }
 
-static size_t
-smaller(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Levenshtein's distance, letters of either case being the same. */
-static size_t
-distance(struct slice a, struct slice b)
-{
-	size_t row[NEAR_SIZE_MAX + 1];
-
-	for (size_t j = 0; j <= b.n; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= a.n; i++) {
-		size_t corner = row[0];
-		row[0] = i;
-		for (size_t j = 1; j <= b.n; j++) {
-			bool same =
-			    ascii_lower(a.p[i - 1]) == ascii_lower(b.p[j - 1]);
-			size_t best = corner + (same ? 0 : 1);
-			corner = row[j];
-			row[j] = smaller(best, smaller(row[j], row[j - 1]) + 1);
-		}
-	}
-	return row[b.n];
-}
-
-const char *
+struct nearest
 read_nearest(struct slice text, const struct read_key *keys, size_t n)
 {
-	const char *best = NULL;
-	size_t least = text.n / 2 < 3 ? text.n / 2 + 1 : 4; /* not so far */
+	struct nearest near = nearest_to(text);
 
-	if (text.n > NEAR_SIZE_MAX)
-		return NULL;
-	for (size_t i = 0; i < n; i++) {
-		struct slice name = slice_of_str(keys[i].name);
-		if (keys[i].place != READ_HERE || name.n > NEAR_SIZE_MAX)
-			continue;
-		size_t d = distance(text, name);
-		if (d < least) {
-			least = d;
-			best = keys[i].name;
-		}
-	}
-	return best;
+	for (size_t i = 0; i < n; i++)
+		if (keys[i].place == READ_HERE)
+			nearest_look(&near, slice_of_str(keys[i].name));
+	return near;
 }
 
 /* All keys of the table that stand here, for the complaint. */
@@ -94,12 +55,12 @@ static void
 refuse_unknown(const struct read *r, const struct doc_node *key,
     const struct read_key *keys, size_t n)
 {
-	const char *nearest = read_nearest(key->text, keys, n);
+	struct nearest near = read_nearest(key->text, keys, n);
 	struct buf list;
 
-	if (nearest != NULL) {
-		read_refuse(r, key, "unknown key `%.*s`; did you mean `%s`?",
-		    SLICE_ARG(key->text), nearest);
+	if (near.best.n != 0) {
+		read_refuse(r, key, "unknown key `%.*s`" NEAREST_FMT,
+		    SLICE_ARG(key->text), NEAREST_ARG(near));
 		return;
 	}
 	buf_init(&list, 1024);

@@ -7,13 +7,18 @@
 #define LOAD_READ_H
 
 #include "load/doc.h"
+#include "load/nearest.h"
 #include "load/rule.h"
+
+struct load_parameters;
 
 /* What a reader has in hand: one file. */
 struct read {
 	struct arena *arena;
 	struct load_report *report;
 	struct slice file;
+	/* What `${NAME}` stands for; NULL: parameters are an error here. */
+	struct load_parameters *parameters;
 };
 
 struct load_at read_at(const struct read *r, const struct doc_node *node);
@@ -75,8 +80,8 @@ bool read_prefix(const struct read *r, const struct doc_node *node,
 /* One address. */
 bool read_ip(const struct read *r, const struct doc_node *node, struct ip *ip);
 
-/* The nearest of the table's names to `text`, or NULL. */
-const char *read_nearest(struct slice text, const struct read_key *keys,
+/* The nearest of the table's names that stand here. */
+struct nearest read_nearest(struct slice text, const struct read_key *keys,
     size_t n);
 
 #endif

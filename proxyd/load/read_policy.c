@@ -2,6 +2,8 @@
 #include "load/read_policy.h"
 #include "base/limits.h"
 
+#define SET "--set" /* where a value of the command line stands */
+
 static const struct read_key file_keys[] = {
 	{ "version", READ_HERE },
 	{ "policies", READ_HERE },
@@ -22,7 +24,7 @@ static const struct read_key file_keys[] = {
 
 static const struct read_key policy_keys[] = {
 	{ "rules", READ_HERE },
-	{ "parameters", READ_LATER },
+	{ "parameters", READ_HERE },
 	{ "limits", READ_LATER },
 	{ "report", READ_LATER },
 	{ "refusals", READ_LATER },
@@ -99,12 +101,41 @@ read_rules(struct read_policy *p, const struct doc_node *node,
 	return good && check_names(&p->r, policy);
 }
 
+/*
+ * The parameters of one policy, with the values of the command line.  False: no
+ * rule can be read, for want of values; an error only if it is the policy that
+ * was asked for.
+ */
+static bool
+read_parameters(struct read_policy *p, const struct doc_node *body,
+    const struct load_policy_text *policy, struct load_parameters *out)
+{
+	const struct load_policy_in *in = p->in;
+	bool wanted =
+	    in->any || in->policy.n == 0 || slice_eq(in->policy, policy->name);
+	struct load_at at = { SLICE(SET), 0, 0 };
+
+	if (!parameters_read(&p->r, in, read_find(body, "parameters"),
+		policy->name, out))
+		return wanted;
+	for (size_t i = 0; wanted && i < in->n_sets; i++) {
+		if (!parameters_has(out, in->sets[i].key))
+			continue;
+		p->taken[i] = true;
+		(void)parameters_set(&p->r, out, &in->sets[i], at);
+	}
+	if (wanted)
+		p->last = *out;
+	return parameters_are_set(&p->r, out, !wanted) || wanted;
+}
+
 static bool
 read_one(struct read_policy *p, const struct doc_node *key,
     struct load_policy_text *policy)
 {
 	uint32_t before = p->r.report->n_errors;
 	const struct doc_node *body = key->value;
+	struct load_parameters parameters;
 	bool unknown = false;
 
 	policy->at = read_at(&p->r, key);
@@ -118,8 +149,33 @@ read_one(struct read_policy *p, const struct doc_node *key,
 		return !unknown &&
 		    read_refuse(&p->r, body,
 			"`rules` is missing (`rules: []` if nothing is allowed)");
-	return read_rules(p, rules, policy) && named &&
-	    p->r.report->n_errors == before;
+	if (!read_parameters(p, body, policy, &parameters))
+		return p->r.report->n_errors == before;
+	p->r.parameters = &parameters;
+	bool good = read_rules(p, rules, policy) && named;
+	if (good)
+		parameters_warn_unused(&p->r, &parameters);
+	p->r.parameters = NULL;
+	return good && p->r.report->n_errors == before;
+}
+
+/* Each key once, and none that no policy knows. */
+static void
+check_sets(struct read_policy *p)
+{
+	const struct load_policy_in *in = p->in;
+
+	for (size_t i = 0; i < in->n_sets; i++) {
+		struct load_at at = { SLICE(SET), 0, 0 };
+		for (size_t k = 0; k < i; k++)
+			if (slice_eq(in->sets[k].key, in->sets[i].key))
+				load_error(p->r.report, at,
+				    "`%.*s` is set twice",
+				    SLICE_ARG(in->sets[i].key));
+		/* It complains: no policy took it. */
+		if (!p->taken[i] && p->last.n != 0)
+			(void)parameters_set(&p->r, &p->last, &in->sets[i], at);
+	}
 }
 
 bool
@@ -142,7 +198,9 @@ read_policy_file(struct read_policy *p, const struct doc_node *root,
 		    "expected a mapping from names to policies, such as "
 		    "`agent: {rules: []}`");
 	*policies = arena_alloc(p->r.arena, node->n * sizeof(**policies));
+	p->taken = arena_alloc(p->r.arena, p->in->n_sets + 1);
 	for (const struct doc_node *k = node->first; k != NULL; k = k->next)
 		(void)read_one(p, k, &(*policies)[(*n)++]);
+	check_sets(p);
 	return p->r.report->n_errors == before;
 }

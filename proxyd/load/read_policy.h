@@ -4,11 +4,14 @@
 #define LOAD_READ_POLICY_H
 
 #include "load/load.h"
+#include "load/parameter.h"
 #include "load/read.h"
 
 struct read_policy {
 	struct read r;
 	const struct load_policy_in *in;
+	bool *taken;		     /* of in->sets, by a policy */
+	struct load_parameters last; /* of the last policy that may be meant */
 };
 
 /* False if there was a complaint. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "load/parameter.h"
 #include "load/read_policy.h"
 #include "policy/querycond.h"
 
@@ -14,7 +15,8 @@ read_glob(const struct read *r, const struct doc_node *node,
 
 	/* An empty value is a value: it must be quoted to be seen. */
 	struct slice text;
-	if (!read_scalar(r, node, "a glob (quoted if it is empty)", &text))
+	if (!read_scalar(r, node, "a glob (quoted if it is empty)", &text) ||
+	    !parameter_whole(r, node, &text))
 		return false;
 	if (!querycond_compile(text, compiled, &n, &why))
 		return read_refuse(r, node, "glob of a query: %s", why);

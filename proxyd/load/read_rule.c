@@ -87,20 +87,16 @@ read_method(const struct read *r, const struct doc_node *node,
 			    never[i]);
 	uint32_t bit = method_bit(text);
 	if (bit == 0) {
-		struct read_key names[METHOD_COUNT];
+		struct nearest near = nearest_to(text);
 		for (unsigned i = 0; i < METHOD_COUNT; i++)
-			names[i] =
-			    (struct read_key){ method_name((enum method)i),
-				    READ_HERE };
-		const char *nearest = read_nearest(text, names, METHOD_COUNT);
-		if (nearest == NULL)
-			return read_refuse(r, node,
-			    "unknown method `%.*s`; expected one such as "
-			    "`GET` or `POST`",
-			    SLICE_ARG(text));
+			nearest_look(&near,
+			    slice_of_str(method_name((enum method)i)));
 		return read_refuse(r, node,
-		    "unknown method `%.*s`; did you mean `%s`?",
-		    SLICE_ARG(text), nearest);
+		    "unknown method `%.*s`" NEAREST_FMT "%s", SLICE_ARG(text),
+		    NEAREST_ARG(near),
+		    near.best.n != 0 ? "" :
+				       "; expected one such as `GET` or "
+				       "`POST`");
 	}
 	*methods |= bit;
 	return true;

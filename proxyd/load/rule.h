@@ -20,7 +20,7 @@ struct load_host {
 /* A URL pattern. */
 struct load_pattern {
 	struct load_at at;
-	struct slice text; /* as written */
+	struct slice text; /* as written, values in place of parameters */
 	enum scheme scheme;
 	struct load_host host;
 	uint16_t port;

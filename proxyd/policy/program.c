@@ -182,6 +182,15 @@ program_policy_name(const struct program *p)
 	    image_read(head + 4));
 }
 
+void
+program_sandbox_name(struct slice policy, struct slice digits,
+    char out[PROGRAM_SANDBOX_SIZE])
+{
+	snprintf(out, PROGRAM_SANDBOX_SIZE, "%.*s-%.*s",
+	    SLICE_ARG(slice_first(policy, 35)),
+	    SLICE_ARG(digits.n == 0 ? SLICE("0000") : slice_first(digits, 4)));
+}
+
 uint32_t
 program_n_rules(const struct program *p)
 {

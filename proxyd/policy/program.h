@@ -36,6 +36,15 @@ struct slice program_image(const struct program *p);
 
 struct slice program_policy_name(const struct program *p);
 
+#define PROGRAM_SANDBOX_SIZE 41 /* bytes of a sandbox's name, and a NUL */
+
+/*
+ * The name of a sandbox that was given none: the policy's, cut, and four
+ * digits.
+ */
+void program_sandbox_name(struct slice policy, struct slice digits,
+    char out[PROGRAM_SANDBOX_SIZE]);
+
 enum credential_kind {
 	CREDENTIAL_TOKEN,  /* Authorization: Bearer */
 	CREDENTIAL_HEADER, /* a header of its own, with an optional prefix */

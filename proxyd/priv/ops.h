@@ -31,7 +31,9 @@ enum op {
 	 *              caller's home, for `~/`; fds: the files, in order.
 	 * LOAD_POLICY  s16 file name, s16 policy name or empty, u8 flags
 	 *              (1: the file lies below the owner's own directory);
-	 *              fds: the file, the owner image.
+	 *              s8 the sandbox's name, or empty, s8 four digits for the
+	 *              name that it has then; u8 n, each s16 key, s16 value of
+	 *              a parameter; fds: the file, the owner image.
 	 * LOADED       u8 1 or 0, s32 text of errors and warnings; fd: image.
 	 */
 	OP_LOAD_OWNER = 16,

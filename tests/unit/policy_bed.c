@@ -17,8 +17,10 @@ no_open(void *ctx, struct slice path, struct buf *out)
 
 static void
 load(struct bed *b, const char *config, const char *policy, const char *name,
-    bool trusted)
+    bool trusted, const char *repo)
 {
+	struct load_set set = { SLICE("repo"),
+		slice_of_str(repo == NULL ? "" : repo) };
 	struct load_report report = { .want_advice = trusted };
 	struct load_file file = { SLICE("owner.yaml"), SLICE("/etc/duenna"),
 		config == NULL ? SLICE("") : slice_of_str(config) };
@@ -30,6 +32,8 @@ load(struct bed *b, const char *config, const char *policy, const char *name,
 					 SLICE("/work"), slice_of_str(policy) },
 		.any = name == NULL,
 		.policy = slice_of_str(name == NULL ? "" : name),
+		.sets = &set,
+		.n_sets = repo == NULL ? 0 : 1,
 		.trusted = trusted };
 	enum err err;
 
@@ -53,20 +57,27 @@ load(struct bed *b, const char *config, const char *policy, const char *name,
 void
 bed_load(struct bed *b, const char *config, const char *policy)
 {
-	load(b, config, policy, NULL, false);
+	load(b, config, policy, NULL, false, NULL);
+}
+
+void
+bed_load_repo(struct bed *b, const char *config, const char *policy,
+    const char *repo)
+{
+	load(b, config, policy, NULL, false, repo);
 }
 
 void
 bed_load_trusted(struct bed *b, const char *config, const char *policy)
 {
-	load(b, config, policy, NULL, true);
+	load(b, config, policy, NULL, true, NULL);
 }
 
 void
 bed_load_named(struct bed *b, const char *config, const char *policies,
     const char *name)
 {
-	load(b, config, policies, name, false);
+	load(b, config, policies, name, false, NULL);
 }
 
 void

@@ -22,6 +22,10 @@ void bed_load_trusted(struct bed *b, const char *config, const char *policy);
 void bed_load_named(struct bed *b, const char *config, const char *policies,
     const char *name);
 
+/* As bed_load, with a value for the parameter `repo`. */
+void bed_load_repo(struct bed *b, const char *config, const char *policy,
+    const char *repo);
+
 void bed_release(struct bed *b);
 
 /* Facts of a request: "GET https://a.test/x?y", as over a real connection. */

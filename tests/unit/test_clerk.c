@@ -112,7 +112,10 @@ static const char policy[] =
     "version: 1\n"
     "policies:\n"
     "  p:\n"
-    "    rules: [{allow: 'https://ok.test/**', credential: token}]\n";
+    "    parameters: {repo: repository}\n"
+    "    rules:\n"
+    "      - allow: https://ok.test/${repo}/${sandbox}/**\n"
+    "        credential: token\n";
 
 static void
 ask_owner(struct clerk *c, mode_t mode, struct msg *m, uint8_t body[256])
@@ -141,6 +144,14 @@ ask_policy(struct clerk *c, const char *text, int owner)
 	wr_slice16(&w, SLICE("policy.yaml"));
 	wr_slice16(&w, SLICE(""));
 	wr_u8(&w, 0);
+	wr_slice8(&w, SLICE(""));
+	wr_slice8(&w, SLICE("12ab"));
+	bool set = strstr(text, "repo") != NULL;
+	wr_u8(&w, set ? 1 : 0);
+	if (set) {
+		wr_slice16(&w, SLICE("repo"));
+		wr_slice16(&w, SLICE("acme/widgets"));
+	}
 	struct msg m = { .op = OP_LOAD_POLICY,
 		.id = 8,
 		.body = wr_slice(&w),
@@ -180,6 +191,8 @@ clerk_compiles_owner_then_policy(void **state)
 	assert_non_null(p);
 	assert_int_equal(program_n_rules(p), 1);
 	assert_int_equal(program_rule(p, 0).n_credentials, 1);
+	assert_true(slice_eq_str(program_rule(p, 0).text,
+	    "https://ok.test/acme/widgets/p-12ab/**"));
 	program_free(p);
 	owner_free(o);
 	end(&two);

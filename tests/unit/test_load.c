@@ -3,6 +3,8 @@
  * Files with errors, and what is said of them: tests/golden/policy-errors.  A
  * line of X.err is `line:column: message`, one for each error, in order.  With
  * UPDATE_GOLDEN set the .err files are written anew: the diff is the review.
+ * Comments at the head of a file are options of the command line that belong
+ * to it: `# --set KEY=VALUE`, `# --name NAME`, `# --policy NAME`.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -40,6 +42,50 @@ write_whole(const char *path, struct slice text)
 	assert_int_equal(fclose(f), 0);
 }
 
+#define SETS_MAX 8
+
+/* Take `# --OPTION VALUE` off the front. */
+static bool
+take_option(struct slice *text, const char *option, struct slice *value)
+{
+	size_t n = strlen(option);
+
+	if (!slice_has_prefix(*text, slice_of(option, n)))
+		return false;
+	const uint8_t *end = memchr(text->p, '\n', text->n);
+	assert_non_null(end);
+	*value = slice_of(text->p + n, (size_t)(end - text->p) - n);
+	*text = slice_from(*text, (size_t)(end - text->p) + 1);
+	return true;
+}
+
+/* The options at the head of a file. */
+static void
+take_options(struct slice text, struct load_policy_in *in,
+    struct load_set sets[SETS_MAX])
+{
+	struct slice value;
+
+	in->sets = sets;
+	(void)take_option(&text, "# SPDX", &value);
+	for (;;) {
+		if (take_option(&text, "# --name ", &in->sandbox))
+			continue;
+		if (take_option(&text, "# --policy ", &in->policy)) {
+			in->any = false;
+			continue;
+		}
+		if (!take_option(&text, "# --set ", &value))
+			return;
+		const uint8_t *is = memchr(value.p, '=', value.n);
+		assert_non_null(is);
+		assert_true(in->n_sets < SETS_MAX);
+		size_t n = (size_t)(is - value.p);
+		sets[in->n_sets++] = (struct load_set){ slice_first(value, n),
+			slice_from(value, n + 1) };
+	}
+}
+
 /* The errors of a file, as its .err has them; its warnings are not there. */
 static uint32_t
 errors_of(struct slice yaml, struct buf *out)
@@ -48,8 +94,10 @@ errors_of(struct slice yaml, struct buf *out)
 	struct load_policy_in in = { .file = { SLICE("f"), SLICE("/work"),
 					 yaml },
 		.any = true };
+	struct load_set sets[SETS_MAX];
 	struct buf image;
 
+	take_options(yaml, &in, sets);
 	buf_init(&image, IMAGE_SIZE_MAX);
 	bool good = load_policy(&in, &image, &report);
 	assert_int_equal(good, report.n_errors == 0);
@@ -224,10 +272,12 @@ load_takes_each_example_of_the_documentation(void **state)
 				continue;
 			char *text = text_of(example);
 			print_message("# %s\n", path);
-			bed_load(&b, policy ? config : text,
+			bool repo = strstr(text, "repo: repository") != NULL;
+			bed_load_repo(&b, policy ? config : text,
 			    policy ? text :
 				     "version: 1\npolicies: "
-				     "{p: {rules: []}}\n");
+				     "{p: {rules: []}}\n",
+			    repo ? "acme/widgets" : NULL);
 			if (b.program == NULL)
 				print_message("# %s", buf_text(&b.text));
 			assert_non_null(b.program);
