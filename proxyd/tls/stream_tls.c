@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenSSL reads and writes through a BIO of ours: the bytes that were peeked at
- * come first, then the descriptor's.  It does no waiting; each operation says
- * what it wants next, and net/stream does the rest.
+ * OpenSSL reads and writes through a BIO of ours (tls/bio.h), which does no
+ * waiting; each operation says what it wants next, and net/stream does the rest.
  */
 #include <sys/socket.h>
 
@@ -10,129 +9,29 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include "tls/bio.h"
 #include "tls/ctx_ssl.h"
 #include "tls/stream_tls.h"
 #include "tls/verify.h"
 
-/*
- * Records without data for us (key updates, tickets, requests to negotiate
- * anew) cost a peer nothing, and OpenSSL comes back only when the descriptor is
- * empty.  A call gets so many reads, two a record, before others have their
- * turn; so many calls in a row that used them up for nothing are an attack.
- */
-#define READS_PER_CALL 64
+/* So many calls in a row that used up their reads for nothing are an attack. */
 #define VAIN_CALLS_MAX 64
 
 struct stream_tls {
 	struct stream stream; /* first */
 	SSL *ssl;	      /* owned; NULL only while being made */
 	bool client;	      /* we are the client: it is an upstream */
-	uint8_t *kept;	      /* owned; peeked bytes not yet read, or NULL */
-	size_t kept_at, kept_n;
-	int failed;	/* errno of the descriptor, 0: none */
-	bool ended;	/* the descriptor gave end of file */
-	unsigned reads; /* of the descriptor, in the present call */
-	unsigned vain;	/* calls in a row that used theirs up for nothing */
+	struct bio bio;	      /* owned; the SSL reads and writes there */
+	unsigned vain; /* calls in a row that used theirs up for nothing */
 	uint8_t host[VERIFY_HOST_MAX];
 	size_t host_n;
 	bool literal;
 };
 
 static const struct stream_ops ops;
-
-static int
-bio_read(BIO *bio, char *out, int max)
-{
-	struct stream_tls *t = BIO_get_data(bio);
-	size_t n;
-	ssize_t got;
-
-	BIO_clear_retry_flags(bio);
-	if (max <= 0)
-		return 0;
-	if (t->kept != NULL) {
-		n = t->kept_n - t->kept_at;
-		if (n > (size_t)max)
-			n = (size_t)max;
-		memcpy(out, t->kept + t->kept_at, n);
-		t->kept_at += n;
-		if (t->kept_at == t->kept_n) {
-			free(t->kept);
-			t->kept = NULL;
-		}
-		return (int)n;
-	}
-	if (t->reads++ == READS_PER_CALL) {
-		BIO_set_retry_read(bio);
-		return -1;
-	}
-	do
-		got = recv(t->stream.fd, out, (size_t)max, 0);
-	while (got < 0 && errno == EINTR);
-	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-		BIO_set_retry_read(bio);
-	else if (got < 0)
-		t->failed = errno;
-	else if (got == 0)
-		t->ended = true;
-	return (int)got;
-}
-
-static int
-bio_write(BIO *bio, const char *in, int n)
-{
-	struct stream_tls *t = BIO_get_data(bio);
-	ssize_t done;
-
-	BIO_clear_retry_flags(bio);
-	if (n <= 0)
-		return 0;
-	do
-		done = send(t->stream.fd, in, (size_t)n, MSG_NOSIGNAL);
-	while (done < 0 && errno == EINTR);
-	if (done < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-		BIO_set_retry_write(bio);
-	else if (done < 0)
-		t->failed = errno;
-	return (int)done;
-}
-
-static long
-bio_ctrl(BIO *bio, int what, long number, void *p)
-{
-	struct stream_tls *t = BIO_get_data(bio);
-
-	(void)number;
-	(void)p;
-	if (what == BIO_CTRL_FLUSH)
-		return 1;
-	/* OpenSSL asks to tell a cut from an ordinary empty read. */
-	if (what == BIO_CTRL_EOF)
-		return t->ended ? 1 : 0;
-	return 0;
-}
-
-/* One a process, made on first need and kept. */
-static const BIO_METHOD *
-bio_method(void)
-{
-	static BIO_METHOD *method;
-
-	if (method != NULL)
-		return method;
-	method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
-	    "duenna stream");
-	if (method == NULL)
-		return NULL;
-	BIO_meth_set_read(method, bio_read);
-	BIO_meth_set_write(method, bio_write);
-	BIO_meth_set_ctrl(method, bio_ctrl);
-	return method;
-}
 
 /* What a failed handshake means, by OpenSSL's reason for it. */
 static const struct {
@@ -185,7 +84,7 @@ other_reason(const struct stream_tls *t)
 {
 	if (t->client)
 		return t->stream.ready ? REASON_UP_RESPONSE : REASON_UP_CERT;
-	return t->stream.ready || t->ended || t->failed != 0 ?
+	return t->stream.ready || t->bio.ended || t->bio.failed != 0 ?
 	    REASON_CLIENT_ABORT :
 	    REASON_TLS_NOT_TLS;
 }
@@ -198,10 +97,10 @@ fail_cut(struct stream_tls *t)
 	    "connection was cut without TLS's close_notify" :
 	    "connection was closed during the TLS handshake";
 
-	if (t->failed == ECONNRESET || t->failed == EPIPE)
+	if (t->bio.failed == ECONNRESET || t->bio.failed == EPIPE)
 		text = "connection was reset";
-	else if (t->failed != 0)
-		text = strerror(t->failed);
+	else if (t->bio.failed != 0)
+		text = strerror(t->bio.failed);
 	stream_fail(&t->stream, other_reason(t), text);
 	return STREAM_IO_BROKEN;
 }
@@ -238,7 +137,7 @@ fail_tls(struct stream_tls *t)
 static enum stream_io
 want_read(struct stream_tls *t)
 {
-	if (t->reads <= READS_PER_CALL || ++t->vain <= VAIN_CALLS_MAX)
+	if (t->bio.reads <= BIO_READS_PER_CALL || ++t->vain <= VAIN_CALLS_MAX)
 		return STREAM_IO_READ;
 	stream_fail(&t->stream, other_reason(t),
 	    "too many TLS records without data");
@@ -263,6 +162,15 @@ outcome(struct stream_tls *t, int result)
 	}
 }
 
+/* OpenSSL's list of errors is the process's; clearing an empty one is slow. */
+static void
+begin_call(struct stream_tls *t)
+{
+	if (ERR_peek_error() != 0)
+		ERR_clear_error();
+	t->bio.reads = 0;
+}
+
 /* The upstream may answer ALPN with what was offered, or not at all. */
 static bool
 alpn_is_fine(struct stream_tls *t)
@@ -280,8 +188,7 @@ tls_start(struct stream *s)
 	struct stream_tls *t = (struct stream_tls *)s;
 	int result;
 
-	ERR_clear_error();
-	t->reads = 0;
+	begin_call(t);
 	result = SSL_do_handshake(t->ssl);
 	if (result != 1) {
 		enum stream_io io = outcome(t, result);
@@ -308,8 +215,12 @@ tls_read(struct stream *s, uint8_t *p, size_t max, size_t *n)
 	struct stream_tls *t = (struct stream_tls *)s;
 	int result;
 
-	ERR_clear_error();
-	t->reads = 0;
+	/* A call that would only find this out costs as much as a record. */
+	if (bio_is_drained(&t->bio) && SSL_has_pending(t->ssl) == 0) {
+		t->bio.drained = false;
+		return STREAM_IO_READ;
+	}
+	begin_call(t);
 	result = SSL_read_ex(t->ssl, p, max, n);
 	if (result != 1)
 		return outcome(t, result);
@@ -323,8 +234,7 @@ tls_write(struct stream *s, const uint8_t *p, size_t n, size_t *done)
 	struct stream_tls *t = (struct stream_tls *)s;
 	int result;
 
-	ERR_clear_error();
-	t->reads = 0;
+	begin_call(t);
 	result = SSL_write_ex(t->ssl, p, n, done);
 	return result == 1 ? STREAM_IO_OK : outcome(t, result);
 }
@@ -335,7 +245,7 @@ tls_shut(struct stream *s)
 	struct stream_tls *t = (struct stream_tls *)s;
 	int result = 0;
 
-	ERR_clear_error();
+	begin_call(t);
 	if ((SSL_get_shutdown(t->ssl) & SSL_SENT_SHUTDOWN) == 0)
 		result = SSL_shutdown(t->ssl);
 	/* 0: ours is sent, the peer's has not come; that is all we want. */
@@ -351,7 +261,7 @@ tls_free(struct stream *s)
 	struct stream_tls *t = (struct stream_tls *)s;
 
 	SSL_free(t->ssl); /* and the BIO */
-	free(t->kept);
+	bio_release(&t->bio);
 	free(t);
 }
 
@@ -363,26 +273,11 @@ static const struct stream_ops ops = {
 	.free = tls_free,
 };
 
-/* Give the SSL its BIO.  False: no memory. */
-static bool
-attach_bio(struct stream_tls *t)
-{
-	const BIO_METHOD *method = bio_method();
-	BIO *bio = method == NULL ? NULL : BIO_new(method);
-
-	if (bio == NULL)
-		return false;
-	BIO_set_data(bio, t);
-	BIO_set_init(bio, 1);
-	SSL_set_bio(t->ssl, bio, bio);
-	return true;
-}
-
 /* The last steps of both constructors; frees what failed. */
 static struct stream *
 finish(struct stream_tls *t, struct loop *l, int fd, enum err *err)
 {
-	if (attach_bio(t)) {
+	if (bio_attach(&t->bio, fd, t->ssl)) {
 		if (stream_init(&t->stream, &ops, l, fd, err) == 0)
 			return &t->stream;
 	} else {
@@ -402,13 +297,8 @@ stream_tls_accept(struct loop *l, int fd, struct ctx_server *ctx,
 	*err = ERR_MEMORY;
 	if (t == NULL)
 		goto fail;
-	if (kept.n != 0) {
-		t->kept = malloc(kept.n);
-		if (t->kept == NULL)
-			goto fail;
-		memcpy(t->kept, kept.p, kept.n);
-		t->kept_n = kept.n;
-	}
+	if (!bio_put_ahead(&t->bio, kept))
+		goto fail;
 	/* The SSL shares the certificate; the leaf itself is not kept. */
 	t->ssl = ctx_server_ssl(ctx, leaf_cert(leaf));
 	if (t->ssl == NULL) {
