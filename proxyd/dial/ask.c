@@ -92,9 +92,8 @@ answer(struct ask *q, enum reason reason, const char *detail)
 		log_warn("an answer is lost: %s", err_text(err));
 }
 
-/* End it with a refusal, recorded. */
 void
-ask_refuse(struct ask *q, enum reason reason, const char *detail)
+ask_say_refused(struct ask *q, enum reason reason, const char *detail)
 {
 	struct event e;
 
@@ -104,6 +103,13 @@ ask_refuse(struct ask *q, enum reason reason, const char *detail)
 	if (recorder_send(q->asks->recorder, &e, NULL, NULL) != 0)
 		log_error("the record of a refused dial is lost");
 	answer(q, reason, detail);
+}
+
+/* End it with a refusal, recorded. */
+void
+ask_refuse(struct ask *q, enum reason reason, const char *detail)
+{
+	ask_say_refused(q, reason, detail);
 	ask_enter(q, ASK_OVER);
 }
 

@@ -39,6 +39,21 @@ alarm_malformed(struct asks *a)
 		log_error("an alarm is lost: a worker's request is malformed");
 }
 
+/* There is no memory to keep it: said from here, the client need not wait. */
+static void
+refuse_unkept(struct asks *a, struct channel *worker, uint32_t id,
+    const struct request *r)
+{
+	struct ask q = { .asks = a,
+		.worker = worker,
+		.id = id,
+		.fd = -1,
+		.page = book_find(&a->book, r->who.sandbox) };
+
+	keep_request(&q, r);
+	ask_say_refused(&q, REASON_INTERNAL, "out of memory");
+}
+
 void
 ask_take(struct asks *a, struct channel *worker, const struct msg *m)
 {
@@ -54,7 +69,7 @@ ask_take(struct asks *a, struct channel *worker, const struct msg *m)
 	if (q == NULL ||
 	    timer_init(&q->limit, a->loop, ask_on_limit, q, &err) != 0) {
 		free(q);
-		log_error("no memory for a dial"); /* the worker has a limit */
+		refuse_unkept(a, worker, m->id, &r);
 		return;
 	}
 	q->dead.free = ask_reaped;

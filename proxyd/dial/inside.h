@@ -51,7 +51,10 @@ enum reason asks_not_recorded(const struct asks *a);
 /* Begin; it may be over when this returns. */
 void ask_start(struct ask *q);
 
-/* End it: told to the worker and recorded; or in silence. */
+/* A refusal: recorded, and told to the worker; `q` may be the stack's. */
+void ask_say_refused(struct ask *q, enum reason reason, const char *detail);
+
+/* End it: with that; or in silence. */
 void ask_refuse(struct ask *q, enum reason reason, const char *detail);
 void ask_cancel(struct ask *q);
 

@@ -101,3 +101,51 @@ def test_searching_and_hosts_files_of_the_host_play_no_part(bed):
                    env={'LOCALDOMAIN': 'test', 'RES_OPTIONS': 'ndots:5'})
     assert 'nameserver 198.18.0.1' in got.out, got
     assert here.resolver_questions() == []
+
+
+DOT = '''
+import json, socket, ssl
+context = ssl.create_default_context()
+def dot(where, name):
+    """What DNS over TLS on this address gets: the refusal of whoever is there."""
+    s = socket.create_connection((where, 853), 5)
+    s.settimeout(5)
+    try:
+        s = context.wrap_socket(s, server_hostname=name)
+        s.sendall(b"\\0\\x1d\\x12\\x34\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\2ok\\4test\\0\\0\\1\\0\\1")
+        return s.recv(12).decode("latin-1")
+    except OSError as e:
+        return type(e).__name__
+answers = [dot(socket.gethostbyname("ok.test"), "ok.test"),
+           dot("198.51.100.53", "dns.test"), dot("198.18.0.1", "ok.test")]
+def udp(where, port):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(0.5)
+    s.connect((where, port))
+    try:
+        s.send(b"\\x12\\x34\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\2ok\\4test\\0\\0\\1\\0\\1")
+        return s.recv(100).decode("latin-1")
+    except ConnectionRefusedError:
+        return "refused"
+    except OSError as e:
+        return type(e).__name__
+print(json.dumps([answers, [udp(w, p) for w, p in (
+    ("198.51.100.53", 853), ("224.0.0.251", 5353), ("198.18.0.1", 5353),
+    ("224.0.0.252", 5355), ("198.18.0.1", 853))]]))
+'''
+
+
+def test_dns_in_other_clothes_gets_nowhere(bed):
+    """DN-07: over TLS, by multicast; TCP is judged, UDP is shut."""
+    here = bed(POLICY)
+    got = here.run(['/usr/bin/python3', '-c', DOT])
+    over_tls, over_udp = json.loads(got.out)
+    assert over_tls == ['HTTP/1.1 403'] * 3, got
+    # nobody is there; a multicast is nobody's, and waits in vain
+    assert over_udp[::2] == ['refused'] * 3, got
+    assert set(over_udp[1::2]) == {'TimeoutError'}, got
+    assert [r['reason'] for r in got.find(event='flow.end')] == [
+        'dst.port', 'dst.unmapped_ip', 'dst.unmapped_ip'], got
+    dropped = [r for r in got.find(event='drop') if r['reason'] == 'l3.proto']
+    assert sum(r['duenna.count'] for r in dropped) == 5, got
+    assert here.origin_events() == [] and here.resolver_questions() == []

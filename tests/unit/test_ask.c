@@ -67,6 +67,7 @@ struct roles {
 	struct channel *worker, *keeper, *scribe; /* our ends, theirs below */
 	struct channel *dialer_worker, *dialer_keeper, *dialer_scribe;
 	enum reason keeper_says;
+	bool no_memory; /* for the dialer to keep a request */
 	bool keeper_is_silent, scribe_is_silent, scribe_is_full;
 	unsigned n_told;
 	struct {
@@ -176,8 +177,11 @@ static void
 on_dial(struct channel *c, struct msg *m, void *arg)
 {
 	(void)arg;
-	if (m != NULL)
-		ask_take(asks, c, m);
+	if (m == NULL)
+		return;
+	fails_from(roles.no_memory, false);
+	ask_take(asks, c, m);
+	fails_from(0, false);
 }
 
 static void
@@ -685,6 +689,27 @@ ask_has_a_limit_in_flight(void **state)
 	expect_same_again(last_event());
 }
 
+/* DO-13: a client need not wait until the worker's own limit. */
+static void
+ask_is_answered_without_memory(void **state)
+{
+	struct dialed d;
+	(void)state;
+
+	roles.no_memory = true;
+	ask(SANDBOX, GENERATION, EXACT, "", &d);
+	assert_int_equal(d.n, 1);
+	assert_int_equal(d.reason, REASON_INTERNAL);
+	assert_int_equal(d.fd, -1);
+	expect_text(last_event(), FIELD_REASON, "internal");
+	expect_text(last_event(), FIELD_SANDBOX, "box");
+	expect_text(last_event(), FIELD_FLOW, "w0-1");
+	roles.no_memory = false;
+	ask(SANDBOX, GENERATION, EXACT, "", &d);
+	assert_int_equal(d.reason, REASON_ALLOW);
+	close(d.fd);
+}
+
 /* DN-02, DN-20: names under wildcards. */
 static void
 ask_has_a_limit_of_names(void **state)
@@ -804,6 +829,7 @@ main(void)
 		TEST(ask_is_forgotten_with_its_worker),
 		TEST(ask_has_a_limit_in_flight),
 		TEST(ask_has_a_limit_of_names),
+		TEST(ask_is_answered_without_memory),
 		TEST(ask_waits_to_be_fed),
 		cmocka_unit_test(ask_phases_end),
 	};

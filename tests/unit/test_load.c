@@ -173,6 +173,39 @@ load_takes_what_is_right(void **state)
 	check_folder("policy-good", true, 12);
 }
 
+/* SR-17: a scheme and a port that contradict each other. */
+static void
+load_warns_of_a_port_of_another_protocol(void **state)
+{
+	static const struct {
+		const char *url, *warning;
+	} rows[] = {
+		{ "https://a.test:22", "`https` on port 22, where another" },
+		{ "https://a.test:80", "`https` on port 80, where another" },
+		{ "http://a.test:443", "`http` on port 443: TLS is usual" },
+		{ "https://a.test:8443", NULL },
+		{ "http://a.test:8080", NULL },
+	};
+	char text[256];
+	struct bed b;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		snprintf(text, sizeof(text),
+		    "version: 1\npolicies:\n  p:\n    rules:\n"
+		    "      - allow: %s\n",
+		    rows[i].url);
+		bed_load(&b, NULL, text);
+		assert_non_null(b.program);
+		if (rows[i].warning == NULL)
+			assert_string_equal(buf_text(&b.text), "");
+		else
+			assert_non_null(
+			    strstr(buf_text(&b.text), rows[i].warning));
+		bed_release(&b);
+	}
+}
+
 /* CF-09: refused from the events, before anything is built of it. */
 static void
 load_refuses_what_is_too_large_in_time(void **state)
@@ -303,6 +336,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(load_says_what_is_wrong_and_where),
 		cmocka_unit_test(load_takes_what_is_right),
+		cmocka_unit_test(load_warns_of_a_port_of_another_protocol),
 		cmocka_unit_test(load_takes_each_example_of_the_documentation),
 		cmocka_unit_test(load_refuses_what_is_too_large_in_time),
 		cmocka_unit_test(load_keeps_fifty_errors_and_counts_the_rest),
