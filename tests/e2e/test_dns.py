@@ -144,7 +144,7 @@ def test_dns_in_other_clothes_gets_nowhere(bed):
     # nobody is there; a multicast is nobody's, and waits in vain
     assert over_udp[::2] == ['refused'] * 3, got
     assert set(over_udp[1::2]) == {'TimeoutError'}, got
-    assert [r['reason'] for r in got.find(event='flow.end')] == [
+    assert [r['reason'] for r in got.find(event='request.end')] == [
         'dst.port', 'dst.unmapped_ip', 'dst.unmapped_ip'], got
     dropped = [r for r in got.find(event='drop') if r['reason'] == 'l3.proto']
     assert sum(r['duenna.count'] for r in dropped) == 5, got
