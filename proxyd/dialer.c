@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/rd.h"
 #include "dial/ask.h"
+#include "dial/network.h"
 #include "net/timer.h"
 #include "priv/dispatch.h"
 #include "priv/role.h"
@@ -34,6 +35,7 @@ struct link {
 struct dialer {
 	struct loop *loop; /* owned, as all below */
 	struct resolver *resolver;
+	struct network *network;
 	struct recorder *recorder;
 	struct asks *asks;
 	struct channel *monitor;
@@ -251,6 +253,14 @@ read_resolv_conf(struct resolver *r)
 }
 
 static void
+on_network(void *arg)
+{
+	struct dialer *d = arg;
+
+	resolver_network_changed(d->resolver);
+}
+
+static void
 on_last(void *arg)
 {
 	struct dialer *d = arg;
@@ -266,6 +276,7 @@ set_up(struct dialer *d)
 	LIST_INIT(&d->links);
 	if ((d->loop = loop_new(&err)) == NULL ||
 	    (d->resolver = resolver_new(d->loop, &err)) == NULL ||
+	    (d->network = network_new(d->loop, on_network, d, &err)) == NULL ||
 	    (d->recorder = recorder_new(d->loop, NULL, NULL, &err)) == NULL ||
 	    (d->asks = asks_new(d->loop, d->resolver, d->recorder, &err)) ==
 		NULL ||

@@ -22,7 +22,7 @@ host_send(struct monitor *m)
 	ssize_t n = -1;
 
 	if (fd >= 0 && fstat(fd, &st) == 0) {
-		m->resolvers_seen = st.st_mtim;
+		m->resolvers_seen = st;
 		n = read(fd, text, sizeof(text));
 	}
 	if (fd >= 0)
@@ -36,6 +36,17 @@ host_send(struct monitor *m)
 	    0);
 }
 
+/* Written anew, or another file in its place, whatever leads there: it is often
+ * a link, and networks replace the link or what it names by a rename. */
+static bool
+is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+	    a->st_size == b->st_size &&
+	    a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	    a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 void
 host_look(struct monitor *m)
 {
@@ -44,9 +55,10 @@ host_look(struct monitor *m)
 	if (m->children[ROLE_DIALER].channel == NULL ||
 	    stat(RESOLV_CONF, &st) != 0)
 		return;
-	if (st.st_mtim.tv_sec != m->resolvers_seen.tv_sec ||
-	    st.st_mtim.tv_nsec != m->resolvers_seen.tv_nsec)
-		host_send(m);
+	if (is_same_file(&st, &m->resolvers_seen))
+		return;
+	m->resolvers_seen = st; /* one that cannot be read: said once */
+	host_send(m);
 }
 
 void

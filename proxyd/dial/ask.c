@@ -206,6 +206,8 @@ on_connected(const struct connected *c, void *arg)
 	enum err err = ERR_NONE;
 
 	q->connecting = NULL;
+	resolve_cancel(q->resolution); /* what is late is not needed */
+	q->resolution = NULL;
 	q->account.n_refused = c->n_refused;
 	q->account.first_refused = c->refused;
 	if (c->reason != REASON_ALLOW) {
@@ -223,7 +225,7 @@ on_connected(const struct connected *c, void *arg)
 }
 
 static void
-connect_to(struct ask *q, const struct ip *ips, size_t n)
+connect_to(struct ask *q, const struct ip *ips, size_t n, bool more)
 {
 	struct connect_want want = {
 		.program = q->page->program,
@@ -231,6 +233,7 @@ connect_to(struct ask *q, const struct ip *ips, size_t n)
 		.port = q->request.port,
 		.ips = ips,
 		.n = n,
+		.more = more,
 	};
 	enum err err = ERR_NONE;
 
@@ -246,11 +249,14 @@ on_resolved(const struct resolved *r, void *arg)
 {
 	struct ask *q = arg;
 
-	q->resolution = NULL;
+	if (!r->more)
+		q->resolution = NULL;
 	if (r->reason != REASON_ALLOW)
 		ask_refuse(q, r->reason, r->detail);
+	else if (q->phase == ASK_RESOLVE)
+		connect_to(q, r->ips, r->n, r->more);
 	else
-		connect_to(q, r->ips, r->n);
+		connect_add(q->connecting, r->ips, r->n);
 }
 
 /* Find the addresses: the name is one, the owner fixed them, or ask. */
@@ -269,11 +275,11 @@ resolve(struct ask *q)
 		servers.ports[i] = up.resolver_ports[i];
 	}
 	if (ip_parse(host, &ip)) {
-		connect_to(q, &ip, 1);
+		connect_to(q, &ip, 1, false);
 		return;
 	}
 	if (up.found && up.n_addresses != 0) {
-		connect_to(q, up.addresses, up.n_addresses);
+		connect_to(q, up.addresses, up.n_addresses, false);
 		return;
 	}
 	q->resolution = resolve_start(q->asks->resolver, host,

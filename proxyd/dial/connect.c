@@ -34,8 +34,12 @@ struct connecting {
 	const struct program *program; /* borrowed */
 	struct slice host;	       /* borrowed */
 	uint16_t port;
-	size_t n, next; /* addresses; the one to be tried next */
-	struct ip ips[CONNECT_ADDRESSES_MAX];
+	bool more; /* connect_add() is still to come */
+	struct family {
+		size_t n, next; /* addresses; the one to be tried next */
+		struct ip ips[CONNECT_ADDRESSES_MAX];
+	} v4, v6;
+	bool turn_is_v4;      /* families take turns */
 	struct timer stagger; /* try the next when it is due */
 	struct attempt attempts[CONNECT_PARALLEL_MAX];
 	unsigned order;
@@ -132,6 +136,8 @@ judge(struct connecting *c, const struct ip *ip)
 	enum reason reason;
 	struct own own;
 
+	if (c->program == NULL)
+		return REASON_ALLOW;
 	if (own_read(&own, &err) != 0)
 		return REASON_INTERNAL;
 	reason =
@@ -219,12 +225,28 @@ is_trying(const struct connecting *c)
 	return false;
 }
 
+/* The next address: of the family whose turn it is, if it has one. */
+static const struct ip *
+take_next(struct connecting *c)
+{
+	struct family *turn = c->turn_is_v4 ? &c->v4 : &c->v6;
+	struct family *other = c->turn_is_v4 ? &c->v6 : &c->v4;
+
+	if (turn->next == turn->n)
+		turn = other;
+	if (turn->next == turn->n)
+		return NULL;
+	c->turn_is_v4 = turn == &c->v6;
+	return &turn->ips[turn->next++];
+}
+
 /* Try the next address that may be dialled, or end if nothing is left. */
 static void
 advance(struct connecting *c)
 {
-	while (c->next < c->n) {
-		const struct ip *ip = &c->ips[c->next++];
+	const struct ip *ip;
+
+	while ((ip = take_next(c)) != NULL) {
 		enum reason reason = judge(c, ip);
 		if (reason != REASON_ALLOW) {
 			if (c->n_refused++ == 0)
@@ -239,7 +261,7 @@ advance(struct connecting *c)
 		}
 	}
 	timer_stop(&c->stagger);
-	if (!is_trying(c))
+	if (!is_trying(c) && !c->more)
 		tell_failure(c);
 }
 
@@ -275,25 +297,33 @@ on_decided(evutil_socket_t fd, short what UNUSED, void *arg)
 	tell(c, &result);
 }
 
-/* Families take turns, IPv6 first; within one the given order stays. */
 static void
-order(struct connecting *c, const struct ip *ips, size_t n)
+add(struct family *f, const struct ip *ip)
 {
-	size_t at[2] = { 0, 0 };
-	uint8_t turn = 6;
+	if (f->n < CONNECT_ADDRESSES_MAX)
+		f->ips[f->n++] = *ip;
+}
 
-	if (n > CONNECT_ADDRESSES_MAX)
-		n = CONNECT_ADDRESSES_MAX;
-	while (c->n < n) {
-		size_t *i = &at[turn == 6];
-		while (*i < n && ips[*i].family != turn)
-			(*i)++;
-		if (*i < n)
-			c->ips[c->n++] = ips[(*i)++];
-		else if (at[0] >= n && at[1] >= n)
-			break; /* what is left is of no family */
-		turn = turn == 6 ? 4 : 6;
+/* Within a family the given order stays; what is of none is left out. */
+static void
+add_all(struct connecting *c, const struct ip *ips, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ips[i].family == 6)
+			add(&c->v6, &ips[i]);
+		else if (ips[i].family == 4)
+			add(&c->v4, &ips[i]);
 	}
+}
+
+void
+connect_add(struct connecting *c, const struct ip *ips, size_t n)
+{
+	c->more = false;
+	add_all(c, ips, n);
+	/* One that was just tried keeps its time. */
+	if (!timer_is_set(&c->stagger))
+		timer_set(&c->stagger, 0);
 }
 
 struct connecting *
@@ -321,7 +351,8 @@ connect_start(struct loop *l, const struct connect_want *want,
 		c->attempts[i].connecting = c;
 		c->attempts[i].fd = -1;
 	}
-	order(c, want->ips, want->n);
+	c->more = want->more;
+	add_all(c, want->ips, want->n);
 	/* The asker must have its handle before it is told anything. */
 	timer_set(&c->stagger, 0);
 	*err = ERR_NONE;

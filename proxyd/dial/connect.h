@@ -25,11 +25,13 @@
 struct connecting;
 
 struct connect_want {
-	const struct program *program; /* borrowed until it is over */
+	const struct program *program; /* borrowed until it is over; NULL: the
+					* owner's own word, nothing is judged */
 	struct slice host; /* canonical; borrowed until it is over */
 	uint16_t port;
 	const struct ip *ips; /* copied */
-	size_t n;	      /* up to CONNECT_ADDRESSES_MAX */
+	size_t n;	      /* up to CONNECT_ADDRESSES_MAX of a family */
+	bool more;	      /* connect_add() follows: do not give up before */
 };
 
 struct connected {
@@ -51,6 +53,9 @@ typedef void connect_on_done(const struct connected *c, void *arg);
 MUST_USE struct connecting *connect_start(struct loop *l,
     const struct connect_want *want, connect_on_done *on_done, void *arg,
     enum err *err);
+
+/* The addresses that came later, perhaps none; once, and only after `more`. */
+void connect_add(struct connecting *c, const struct ip *ips, size_t n);
 
 /* Close what is open and forget it; NULL does nothing. */
 void connect_cancel(struct connecting *c);

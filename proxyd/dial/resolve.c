@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Theory of operation.  c-ares keeps its servers per channel, changes them only
- * while nothing is open on it, and cancels only all that is open at once.  So a
- * few channels ("lines") are made at the start, one list of servers each; a
- * list that has no line takes over an idle one.  A resolution that is cancelled
- * or late is left to c-ares, which ends it within seconds; it is freed when both
- * of its questions came back and its asker was told, whichever is last.
+ * Theory of operation.  A resolution is two questions, told of in one part or
+ * two.  One that is cancelled or late is left to c-ares, which ends it within
+ * seconds; it is freed when both of its questions came back and its asker was
+ * told all, whichever is last.  Both questions may go out twice: what failed
+ * while the network changed is asked once more.
  */
 #include <sys/queue.h>
 
@@ -13,43 +12,23 @@
 
 #include <ares.h>
 #include <arpa/nameser.h>
-#include <event2/event.h>
 
 #include "base/limits.h"
-#include "base/log.h"
+#include "dial/lines.h"
 #include "dial/resolve.h"
 #include "net/timer.h"
 
-#define TRY_MS 1000 /* for the first answer of a server, then doubled */
-#define TRIES 2	    /* rounds over the servers */
-#define EDNS_SIZE 1232
 #define HOST_MAX 255
 #define AWAY "the resolver failed, refused or is away"
 
-/* One channel of c-ares: a list of servers, and what is open with them. */
-struct line {
-	struct resolver *resolver; /* borrowed */
-	ares_channel ares;	   /* owned */
-	struct timer timer;	   /* when c-ares wants to be called */
-	struct servers servers;
-	size_t n_open; /* questions that c-ares has not ended */
-	LIST_HEAD(, sock) socks;
-};
-
-/* A socket of c-ares that we wait for. */
-struct sock {
-	LIST_ENTRY(sock) entry;
-	struct line *line; /* borrowed */
-	int fd;		   /* c-ares' own */
-	struct event *event;
-};
-
 struct resolver {
-	struct loop *loop; /* borrowed */
+	struct loop *loop;   /* borrowed */
+	struct lines *lines; /* owned */
 	struct servers host;
-	size_t n_open; /* resolutions alive */
+	unsigned n_changes; /* of the network, so far */
+	uint64_t settle_ms; /* wait behind the last one */
+	size_t n_open;	    /* resolutions alive */
 	LIST_HEAD(, resolution) open;
-	struct line lines[RESOLVE_LISTS_MAX];
 };
 
 /* One of the two questions of a resolution. */
@@ -57,6 +36,7 @@ struct half {
 	struct resolution *resolution;
 	int type;   /* T_A or T_AAAA */
 	bool ended; /* c-ares has called back */
+	bool told;  /* its addresses were */
 	int status; /* of c-ares */
 	size_t n;
 	struct ip ips[RESOLVE_ADDRESSES_MAX / 2];
@@ -66,17 +46,29 @@ struct resolution {
 	LIST_ENTRY(resolution) entry;
 	struct resolver *resolver; /* borrowed */
 	struct line *line;	   /* borrowed */
-	resolve_on_done *on_done;  /* NULL: told, or cancelled */
+	resolve_on_done *on_done;  /* NULL: told all, or cancelled */
 	void *arg;
-	struct timer limit;  /* tells what is known when it is due */
-	bool starting;	     /* inside resolve_start() */
+	char name[HOST_MAX + 1];
+	struct servers servers;
+	bool of_host;	     /* `servers` are the host's own */
+	unsigned n_changes;  /* of the resolver, when it was asked */
+	struct timer limit;  /* tells what is known, or asks, when it is due */
+	bool starting;	     /* inside start() */
+	bool again;	     /* it was, or will be, asked once more */
+	bool restarting;     /* when `limit` is due */
 	struct half half[2]; /* A, AAAA */
 };
+
+static bool
+has_ended(const struct resolution *q)
+{
+	return q->half[0].ended && q->half[1].ended;
+}
 
 static void
 drop_if_over(struct resolution *q)
 {
-	if (q->on_done != NULL || !q->half[0].ended || !q->half[1].ended)
+	if (q->on_done != NULL || !has_ended(q))
 		return;
 	q->resolver->n_open--;
 	LIST_REMOVE(q, entry);
@@ -97,11 +89,12 @@ why_not(const struct resolution *q)
 		{ ARES_ESERVFAIL, AWAY },
 		{ ARES_EREFUSED, AWAY },
 		{ ARES_ECONNREFUSED, AWAY },
+		{ ARES_ECANCELLED, "the network has changed" },
 		{ ARES_EBADRESP, "malformed or unusable answer" },
 		{ ARES_ENODATA, "the name has no address" },
 	};
 
-	if (!q->half[0].ended || !q->half[1].ended)
+	if (!has_ended(q))
 		return "no answer in time";
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		for (size_t j = 0; j < 2; j++)
@@ -110,48 +103,82 @@ why_not(const struct resolution *q)
 	return "no answer in time";
 }
 
-/* Tell the asker what is known now, and be done with him. */
+/* Tell the asker what is known now; `more`: of one family, the other follows. */
 static void
-tell(struct resolution *q)
+tell(struct resolution *q, bool more)
 {
-	struct resolved answer = { .reason = REASON_UP_RESOLVE, .detail = "" };
+	struct resolved answer = { .reason = REASON_UP_RESOLVE,
+		.detail = "",
+		.more = more };
 	resolve_on_done *on_done = q->on_done;
+	bool was_told = q->half[0].told || q->half[1].told;
 
-	timer_stop(&q->limit);
-	for (size_t i = 0; i < 2; i++)
-		for (size_t j = 0; j < q->half[i].n; j++)
-			answer.ips[answer.n++] = q->half[i].ips[j];
-	if (answer.n != 0)
+	for (size_t i = 0; i < 2; i++) {
+		struct half *half = &q->half[i];
+		for (size_t j = 0; !half->told && j < half->n; j++)
+			answer.ips[answer.n++] = half->ips[j];
+		half->told |= half->n != 0;
+	}
+	if (answer.n != 0 || was_told)
 		answer.reason = REASON_ALLOW;
 	else
 		answer.detail = why_not(q);
+	if (more) {
+		timer_set(&q->limit, LIMIT_RESOLVE_MS);
+		on_done(&answer, q->arg);
+		return; /* it may be gone */
+	}
+	timer_stop(&q->limit);
 	q->on_done = NULL;
 	on_done(&answer, q->arg);
 	drop_if_over(q);
 }
 
+static void start(struct resolution *q);
+
 static void
 on_limit(void *arg)
 {
-	tell(arg);
+	struct resolution *q = arg;
+	bool late = !q->half[0].told && !q->half[1].told &&
+	    q->half[0].n + q->half[1].n != 0 && !has_ended(q);
+
+	if (q->restarting)
+		start(q);
+	else
+		tell(q, late);
 }
 
-/* One half is here: wait for the other, a little, or tell. */
-static void
-on_half(struct resolution *q)
+/* It failed, and meanwhile the network became another: ask once more. */
+static bool
+wants_again(const struct resolution *q)
 {
-	bool both = q->half[0].ended && q->half[1].ended;
+	return !q->again && q->n_changes != q->resolver->n_changes &&
+	    q->half[0].n + q->half[1].n == 0;
+}
+
+/*
+ * One half is here.  RFC 8305 section 3: IPv6 addresses are told at once, IPv4
+ * ones wait for the others RESOLVE_DELAY_MS, and what comes later is told, too.
+ */
+static void
+on_half(struct resolution *q, const struct half *half)
+{
+	bool was_told = q->half[0].told || q->half[1].told;
 
 	if (q->on_done == NULL) {
 		drop_if_over(q);
-		return;
-	}
-	if (both && q->starting)
+	} else if (has_ended(q) && wants_again(q)) {
+		q->again = q->restarting = true;
+		/* Not from inside c-ares. */
+		timer_set(&q->limit, q->resolver->settle_ms);
+	} else if (has_ended(q) && !q->starting) {
+		tell(q, false);
+	} else if (has_ended(q)) {
 		timer_set(&q->limit, 0);
-	else if (both)
-		tell(q);
-	else if (q->half[0].n + q->half[1].n != 0)
-		timer_set(&q->limit, RESOLVE_DELAY_MS);
+	} else if (half->n != 0 && !was_told) {
+		timer_set(&q->limit, half->type == T_A ? RESOLVE_DELAY_MS : 0);
+	}
 }
 
 static size_t
@@ -194,7 +221,7 @@ on_answer(void *arg, int status, int timeouts UNUSED, unsigned char *bytes,
 	struct hostent *h = NULL;
 
 	half->ended = true;
-	half->resolution->line->n_open--;
+	line_answered(half->resolution->line);
 	if (status == ARES_SUCCESS && half->type == T_A)
 		status = ares_parse_a_reply(bytes, n, &h, NULL, NULL);
 	else if (status == ARES_SUCCESS)
@@ -204,127 +231,7 @@ on_answer(void *arg, int status, int timeouts UNUSED, unsigned char *bytes,
 		keep(half, h);
 	if (h != NULL)
 		ares_free_hostent(h);
-	on_half(half->resolution);
-}
-
-/* c-ares says when it wants to be called again. */
-static void
-rearm(struct line *line)
-{
-	struct timeval tv;
-
-	if (ares_timeout(line->ares, NULL, &tv) != NULL)
-		timer_set(&line->timer,
-		    (uint64_t)tv.tv_sec * 1000 +
-			(uint64_t)(tv.tv_usec + 999) / 1000);
-	else
-		timer_stop(&line->timer);
-}
-
-static void
-on_timer(void *arg)
-{
-	struct line *line = arg;
-
-	ares_process_fd(line->ares, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-	rearm(line);
-}
-
-static void
-on_sock(evutil_socket_t fd, short what, void *arg)
-{
-	struct line *line = ((struct sock *)arg)->line;
-
-	/* The struct sock may be gone when this returns. */
-	ares_process_fd(line->ares,
-	    (what & EV_READ) != 0 ? fd : ARES_SOCKET_BAD,
-	    (what & EV_WRITE) != 0 ? fd : ARES_SOCKET_BAD);
-	rearm(line);
-}
-
-static void
-sock_free(struct sock *s)
-{
-	LIST_REMOVE(s, entry);
-	if (s->event != NULL)
-		event_free(s->event);
-	free(s);
-}
-
-static struct sock *
-find_sock(struct line *line, int fd)
-{
-	struct sock *s;
-
-	LIST_FOREACH(s, &line->socks, entry)
-		if (s->fd == fd)
-			return s;
-	s = calloc(1, sizeof(*s));
-	if (s == NULL)
-		return NULL;
-	s->line = line;
-	s->fd = fd;
-	LIST_INSERT_HEAD(&line->socks, s, entry);
-	return s;
-}
-
-/* c-ares wants to read or write a socket of its own, or is about to close it. */
-static void
-on_state(void *arg, ares_socket_t fd, int readable, int writable)
-{
-	struct line *line = arg;
-	struct sock *s = find_sock(line, fd);
-	short what = (short)((readable != 0 ? EV_READ : 0) |
-	    (writable != 0 ? EV_WRITE : 0));
-
-	/* Without an event the question runs into its time limit. */
-	if (s == NULL)
-		return;
-	if (s->event != NULL)
-		event_free(s->event);
-	s->event = NULL;
-	if (what == 0) {
-		sock_free(s);
-		return;
-	}
-	s->event = loop_event(line->resolver->loop, fd,
-	    (short)(what | EV_PERSIST), on_sock, s);
-	if (s->event != NULL)
-		event_add(s->event, NULL);
-}
-
-static int
-line_init(struct line *line, struct resolver *r, enum err *err)
-{
-	/*
-	 * Whatever is not set here c-ares would take from the environment and
-	 * from files below /etc.
-	 */
-	struct ares_options o = {
-		.flags =
-		    ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
-		.timeout = TRY_MS,
-		.tries = TRIES,
-		.ndots = 1,
-		.lookups = (char[]){ "b" },
-		.ednspsz = EDNS_SIZE,
-		.sock_state_cb = on_state,
-		.sock_state_cb_data = line,
-	};
-	int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES |
-	    ARES_OPT_NDOTS | ARES_OPT_SERVERS | ARES_OPT_DOMAINS |
-	    ARES_OPT_LOOKUPS | ARES_OPT_SORTLIST | ARES_OPT_EDNSPSZ |
-	    ARES_OPT_NOROTATE | ARES_OPT_SOCK_STATE_CB;
-
-	line->resolver = r;
-	LIST_INIT(&line->socks);
-	if (timer_init(&line->timer, r->loop, on_timer, line, err) != 0)
-		return -1;
-	if (ares_init_options(&line->ares, &o, mask) != ARES_SUCCESS) {
-		line->ares = NULL;
-		return -1;
-	}
-	return 0;
+	on_half(half->resolution, half);
 }
 
 struct resolver *
@@ -333,19 +240,16 @@ resolver_new(struct loop *l, enum err *err)
 	struct resolver *r = calloc(1, sizeof(*r));
 
 	*err = ERR_MEMORY;
-	if (r == NULL || ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS) {
+	if (r == NULL)
+		return NULL;
+	r->lines = lines_new(l, err);
+	if (r->lines == NULL) {
 		free(r);
 		return NULL;
 	}
 	r->loop = l;
 	LIST_INIT(&r->open);
 	r->host = servers_read((struct slice){ 0 });
-	for (size_t i = 0; i < RESOLVE_LISTS_MAX; i++)
-		if (line_init(&r->lines[i], r, err) != 0) {
-			resolver_free(r);
-			return NULL;
-		}
-	*err = ERR_NONE;
 	return r;
 }
 
@@ -359,81 +263,96 @@ resolver_free(struct resolver *r)
 		next = LIST_NEXT(q, entry);
 		resolve_cancel(q);
 	}
-	for (size_t i = 0; i < RESOLVE_LISTS_MAX; i++) {
-		struct line *line = &r->lines[i];
-		/* Ends every question; each finds its asker forgotten. */
-		if (line->ares != NULL)
-			ares_destroy(line->ares);
-		while (!LIST_EMPTY(&line->socks))
-			sock_free(LIST_FIRST(&line->socks));
-		timer_release(&line->timer);
-	}
-	ares_library_cleanup();
+	/* Ends every question; each finds its asker forgotten. */
+	lines_free(r->lines);
 	free(r);
+}
+
+/* Ends the questions of a line, but none for the second time. */
+static bool
+may_cancel(const struct resolver *r, const struct line *line)
+{
+	const struct resolution *q;
+
+	LIST_FOREACH(q, &r->open, entry)
+		if (q->line == line && q->again)
+			return false;
+	return true;
+}
+
+static void
+note_change(struct resolver *r, uint64_t settle_ms)
+{
+	struct resolution *q, *next;
+
+	r->n_changes++;
+	r->settle_ms = settle_ms;
+	for (q = LIST_FIRST(&r->open); q != NULL; q = next) {
+		next = LIST_NEXT(q, entry);
+		if (!has_ended(q) && q->n_changes != r->n_changes &&
+		    may_cancel(r, q->line)) {
+			line_cancel(q->line);
+			next = LIST_FIRST(&r->open); /* some are gone */
+		}
+	}
+}
+
+void
+resolver_network_changed(struct resolver *r)
+{
+	note_change(r, RESOLVE_SETTLE_MS);
 }
 
 void
 resolver_set_host(struct resolver *r, const struct servers *s)
 {
+	struct resolution *q;
+
+	if (servers_eq(&r->host, s))
+		return;
 	r->host = *s;
+	note_change(r, 0);
+	LIST_FOREACH(q, &r->open, entry)
+		if (q->restarting)
+			timer_set(&q->limit,
+			    0); /* this is what it waited for */
 }
 
-static int
-set_servers(struct line *line, const struct servers *s)
-{
-	struct ares_addr_port_node nodes[SERVERS_MAX] = { 0 };
-
-	for (size_t i = 0; i < s->n; i++) {
-		struct ares_addr_port_node *node = &nodes[i];
-		bool is_v4 = s->ips[i].family == 4;
-		node->next = i + 1 < s->n ? &nodes[i + 1] : NULL;
-		node->family = is_v4 ? AF_INET : AF_INET6;
-		memcpy(&node->addr, s->ips[i].bytes, is_v4 ? 4 : 16);
-		node->udp_port = node->tcp_port = s->ports[i];
-	}
-	if (ares_set_servers_ports(line->ares, s->n == 0 ? NULL : nodes) !=
-	    ARES_SUCCESS)
-		return -1;
-	line->servers = *s;
-	return 0;
-}
-
-/* The line with these servers, or an idle one that gets them. */
-static struct line *
-find_line(struct resolver *r, const struct servers *s)
-{
-	struct line *idle = NULL;
-
-	for (size_t i = 0; i < RESOLVE_LISTS_MAX; i++) {
-		struct line *line = &r->lines[i];
-		if (line->servers.n != 0 && servers_eq(&line->servers, s))
-			return line;
-		/* One that was never used before one that others may want. */
-		if (line->n_open == 0 && (idle == NULL || idle->servers.n != 0))
-			idle = line;
-	}
-	return idle != NULL && set_servers(idle, s) == 0 ? idle : NULL;
-}
-
+/* Ask both questions. */
 static void
-ask(struct resolution *q, struct half *half, const char *name, int type)
+start(struct resolution *q)
 {
-	half->resolution = q;
-	half->type = type;
-	q->line->n_open++;
-	ares_query(q->line->ares, name, C_IN, type, on_answer, half);
+	struct resolver *r = q->resolver;
+	static const int types[] = { T_A, T_AAAA };
+
+	if (q->of_host)
+		q->servers = r->host;
+	q->restarting = false;
+	struct line *line = lines_find(r->lines, &q->servers);
+	if (line == NULL) {
+		tell(q, false);
+		return;
+	}
+	q->line = line;
+	q->n_changes = r->n_changes;
+	timer_set(&q->limit, LIMIT_RESOLVE_MS);
+	q->starting = true;
+	for (size_t i = 0; i < 2; i++)
+		q->half[i] = (struct half){ .resolution = q, .type = types[i] };
+	for (size_t i = 0; i < 2; i++)
+		line_ask(line, q->name, types[i], on_answer, &q->half[i]);
+	q->starting = false;
 }
 
 struct resolution *
 resolve_start(struct resolver *r, struct slice host, const struct servers *s,
     resolve_on_done *on_done, void *arg, enum err *err)
 {
-	char name[HOST_MAX + 1];
-	struct line *line = find_line(r, s == NULL ? &r->host : s);
 	struct resolution *q;
 
 	*err = ERR_FULL;
-	if (line == NULL || host.n > HOST_MAX || r->n_open >= RESOLVE_MAX)
+	if (host.n > HOST_MAX || r->n_open >= RESOLVE_MAX ||
+	    lines_find(r->lines, s == NULL ? &r->host : s) == NULL)
 		return NULL;
 	*err = ERR_MEMORY;
 	q = calloc(1, sizeof(*q));
@@ -443,20 +362,16 @@ resolve_start(struct resolver *r, struct slice host, const struct servers *s,
 		free(q);
 		return NULL;
 	}
-	memcpy(name, host.p, host.n);
-	name[host.n] = '\0';
+	memcpy(q->name, host.p, host.n);
+	q->of_host = s == NULL;
+	if (s != NULL)
+		q->servers = *s;
 	r->n_open++;
 	LIST_INSERT_HEAD(&r->open, q, entry);
 	q->resolver = r;
-	q->line = line;
 	q->on_done = on_done;
 	q->arg = arg;
-	q->starting = true;
-	timer_set(&q->limit, LIMIT_RESOLVE_MS);
-	ask(q, &q->half[0], name, T_A);
-	ask(q, &q->half[1], name, T_AAAA);
-	q->starting = false;
-	rearm(line);
+	start(q);
 	*err = ERR_NONE;
 	return q;
 }

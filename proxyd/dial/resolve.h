@@ -4,9 +4,13 @@
  * (c-ares in our loop).  Nothing is remembered between two dials: what is
  * judged is what this answer says.
  *
- * A and AAAA are asked for at once; when one has answered, the other gets
- * RESOLVE_DELAY_MS more (RFC 8305 section 3).  No search domains, no hosts
- * file, no environment, no configuration but the list of servers given.
+ * A and AAAA are asked for at once.  IPv6 addresses are told when they are here;
+ * IPv4 ones are, when the others have had RESOLVE_DELAY_MS more; what comes
+ * later is told then (RFC 8305 section 3).
+ *
+ * When the network changes, what is open is asked once more, out of new sockets:
+ * at once with another list of the host's, or RESOLVE_SETTLE_MS after another
+ * address of the host, since its list comes behind that.
  *
  * System calls: sockets of UDP and TCP; at resolver_new() /dev/urandom is read,
  * since c-ares 1.18 falls back to rand(3) in silence where it cannot, and ids
@@ -26,7 +30,7 @@
 #define RESOLVE_ADDRESSES_MAX 64 /* of both families; more are cut off */
 #define RESOLVE_CNAMES_MAX 16	 /* aliases of an answer before it is refused */
 #define RESOLVE_DELAY_MS 50	 /* for the second family, once one is here */
-#define RESOLVE_LISTS_MAX 8	 /* different lists of servers in use at once */
+#define RESOLVE_SETTLE_MS 1500	 /* above a heartbeat, which sends the list */
 #define RESOLVE_MAX 1024	 /* names being resolved, all sandboxes */
 
 struct resolver;
@@ -36,11 +40,15 @@ struct resolution;
 struct resolved {
 	enum reason reason;
 	const char *detail; /* a literal, for people */
+	bool more; /* this is one family: the other one's answer follows */
 	size_t n;
 	struct ip ips[RESOLVE_ADDRESSES_MAX];
 };
 
-/* Called once, never from inside resolve_start(); the handle is gone then. */
+/*
+ * Called once, or, with `more` the first time, twice; never from inside
+ * resolve_start().  The handle is gone when no more follows.
+ */
 typedef void resolve_on_done(const struct resolved *answer, void *arg);
 
 MUST_USE struct resolver *resolver_new(struct loop *l, enum err *err);
@@ -49,12 +57,15 @@ void resolver_free(struct resolver *r); /* open questions are dropped */
 /* The host's own list, for names that nothing else is configured for. */
 void resolver_set_host(struct resolver *r, const struct servers *s);
 
+/* The host has another address. */
+void resolver_network_changed(struct resolver *r);
+
 /*
  * Ask for the addresses of `host`, a canonical name.
  *
  * s	 the servers to ask; NULL: the host's own
  *
- * NULL with ERR_MEMORY, or ERR_FULL (RESOLVE_MAX, RESOLVE_LISTS_MAX).
+ * NULL with ERR_MEMORY, or ERR_FULL (RESOLVE_MAX, LINES_MAX).
  */
 MUST_USE struct resolution *resolve_start(struct resolver *r, struct slice host,
     const struct servers *s, resolve_on_done *on_done, void *arg,

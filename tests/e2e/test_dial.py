@@ -2,8 +2,11 @@
 """The dialer: whom it asks, what it dials, what it writes down of it."""
 import contextlib
 import os
+import shutil
 import subprocess
 import time
+
+import pytest
 
 from bed import EVIL, OPEN, ORIGIN, RESOLVER, Bed, base
 
@@ -113,16 +116,79 @@ def test_ipv6_is_tried_first_and_ipv4_when_nobody_is_there(bed, peers):
 
     peers.resolve({'both.test': [{'a': [ORIGIN], 'aaaa': ['fd00::9', V6]}]})
     subprocess.run(['ip', '-6', 'route', 'add', 'unreachable',
-                    V6 + '/128'], check=True)
+                    V6 + '/128', 'table', 'local'], check=True)
     try:
         got = here.run('curl -sS https://both.test/x')
     finally:
         subprocess.run(['ip', '-6', 'route', 'del', 'unreachable',
-                        V6 + '/128'], check=True)
+                        V6 + '/128', 'table', 'local'], check=True)
     assert 'hello' in got.out, got
     dial, = got.find(event='dial')
     assert dial['network.peer.address'] == ORIGIN, got
     assert got.seconds < 5
+
+
+@contextlib.contextmanager
+def nowhere(*addresses):
+    """What is sent to these is never answered."""
+    subprocess.run(['ip', 'link', 'add', 'nowhere', 'type', 'veth', 'peer',
+                    'name', 'nobody'], check=True)
+    try:
+        subprocess.run(['ip', 'link', 'set', 'nobody', 'up'], check=True)
+        # no neighbour is asked for, so none is missed
+        subprocess.run(['ip', 'link', 'set', 'nowhere', 'arp', 'off', 'up'],
+                       check=True)
+        for address in addresses:
+            subprocess.run(['ip', 'route', 'add', address, 'dev', 'nowhere',
+                            'table', 'local'], check=True)
+        yield
+    finally:
+        subprocess.run(['ip', 'link', 'del', 'nowhere'], check=True)
+
+
+def test_an_ipv6_that_leads_nowhere_is_left(bed, peers):
+    peers.resolve({'both.test': [{'a': [ORIGIN], 'aaaa': [V6]}],
+                   'late.test': [{'a': [ORIGIN], 'aaaa': [V6],
+                                  'late': {'a': 0.4}}]})
+    here = bed(rules_with_ipv6('[https://both.test, https://late.test]'),
+               config_with_ipv6())
+    with nowhere(V6 + '/128'):
+        got = here.run('curl -sS https://both.test/1; '
+                       'curl -sS https://late.test/2')
+    assert 'both.test/1' in got.out and 'late.test/2' in got.out, got
+    assert [d['network.peer.address'] for d in got.find(event='dial')] == \
+        [ORIGIN, ORIGIN]
+
+
+def test_the_family_that_comes_late_is_tried_as_well(bed, peers):
+    peers.resolve({'both.test': [{'a': [ORIGIN], 'aaaa': [V6],
+                                  'late': {'aaaa': 0.4}}]})
+    here = bed(rules_with_ipv6('https://both.test/**'), config_with_ipv6())
+    with nowhere(ORIGIN + '/32'):
+        got = here.run('curl -sS https://both.test/x')
+    assert 'hello' in got.out, got
+    dial, = got.find(event='dial')
+    assert dial['network.peer.address'] == V6, got
+
+
+def test_a_host_with_ipv6_alone(bed, peers):
+    peers.resolve({'both.test': [{'a': [ORIGIN], 'aaaa': [V6]}],
+                   'four.test': [{'a': [ORIGIN]}]})
+    here = bed(rules_with_ipv6('[https://both.test, https://four.test]'),
+               config_with_ipv6().replace(
+                   '"%s"' % RESOLVER, "'2001:db8:113::53'"))
+    local = ['local', 'default', 'dev', 'lo']
+    subprocess.run(['ip', 'route', 'del', *local], check=True)
+    try:
+        got = here.run('curl -sS https://both.test/x; '
+                       'curl -sS https://four.test/x')
+    finally:
+        subprocess.run(['ip', 'route', 'add', *local], check=True)
+    assert 'hello from both.test' in got.out, got
+    assert 'up.connect' in got.out and 'no route to it' in got.out, got
+    first, second = got.find(event='dial')
+    assert first['network.peer.address'] == V6
+    assert second['reason'] == 'up.connect'
 
 
 def test_names_under_a_wildcard_have_a_budget(bed):
@@ -161,25 +227,70 @@ def test_the_hosts_own_resolver_is_asked_for_the_name_and_no_other(bed):
     assert opened(here) == [ORIGIN + ':443']
 
 
-def test_another_resolver_of_the_host_is_heard_of(bed):
-    with host_etc(resolv_conf='nameserver 203.0.113.1\n') as own:
+def point(link, target):
+    """Put the link there as programs that manage networks do: by a rename."""
+    if os.path.lexists(link + '.new'):
+        os.unlink(link + '.new')
+    os.symlink(target, link + '.new')
+    os.rename(link + '.new', link)
+
+
+def wait_for(path):
+    deadline = time.monotonic() + 20
+    while not os.path.exists(path):
+        assert time.monotonic() < deadline, path
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize('how', ['written', 'renamed', 'linked'])
+def test_another_network_is_heard_of_and_asked_once_more(bed, how):
+    """/etc/resolv.conf is a link, and its resolver never answers; another one
+    comes while a question is open."""
+    folder = base() + '/bed/net'
+    os.makedirs(folder, exist_ok=True)
+    for name, address in (('old', '203.0.113.1'), ('new', RESOLVER)):
+        with open('%s/%s' % (folder, name), 'w', encoding='ascii') as f:
+            f.write('nameserver %s\n' % address)
+    now = folder + '/now'
+    point(now, 'old')
+    with host_etc() as own, nowhere('203.0.113.1/32'):
+        point(own + '/resolv.conf', now)
         here = bed(OK, config_without_resolvers())
-        subprocess.run(['ip', 'route', 'add', 'unreachable', '203.0.113.1/32'],
-                       check=True)
-        try:
-            run = here.start(['sh', '-c', 'curl -sS https://ok.test/1; '
-                              'until [ -e go ]; do sleep 0.05; done; sleep 3; '
-                              'curl -sS https://ok.test/2'])
-            time.sleep(1.5)
-            with open(own + '/resolv.conf', 'w', encoding='ascii') as f:
-                f.write('nameserver %s\n' % RESOLVER)
-            here.write('project/go', '')
-            got = run.wait()
-        finally:
-            subprocess.run(['ip', 'route', 'del', 'unreachable',
-                            '203.0.113.1/32'], check=True)
-    assert 'up.resolve' in got.out, got
-    assert 'hello from ok.test/2' in got.out, got
+        run = here.start(['sh', '-c', 'touch asking; '
+                          'curl -sS https://ok.test/1'])
+        wait_for(here.project + '/asking')
+        if how == 'written':
+            shutil.copy(folder + '/new', folder + '/old')
+        elif how == 'renamed':
+            os.rename(folder + '/new', folder + '/old')
+        else:
+            point(now, 'new')
+        got = run.wait()
+    assert 'hello from ok.test/1' in got.out, got
+    dial, = got.find(event='dial')
+    assert dial['verdict'] == 'allow', got
+
+
+def test_a_network_that_comes_up_after_the_start(bed):
+    folder = base() + '/bed/net'
+    os.makedirs(folder, exist_ok=True)
+    now = folder + '/now'
+    point(now, 'missing')
+    # nothing answers on 127.0.0.1 either, which no list at all would mean
+    with host_etc() as own, nowhere('203.0.113.1/32'):
+        point(own + '/resolv.conf', now)
+        here = bed(OK, config_without_resolvers())
+        run = here.start(['sh', '-c', 'touch up; until [ -e go ]; do '
+                          'sleep 0.05; done; curl -sS https://ok.test/1'])
+        wait_for(here.project + '/up')
+        with open(folder + '/new', 'w', encoding='ascii') as f:
+            f.write('nameserver %s\n' % RESOLVER)
+        point(now, 'new')
+        time.sleep(1.5)
+        here.write('project/go', '')
+        got = run.wait()
+    assert 'hello from ok.test/1' in got.out, got
+    assert {q['name'] for q in here.resolver_questions()} == {'ok.test'}
 
 
 def test_a_dialer_that_dies_is_started_anew(bed):

@@ -10,6 +10,7 @@ one is used a question, the last one stays.  A step:
   {"cname": NAME, "a": [...]}                     with a chain
   {"fail": "servfail" | "nxdomain" | "silent" | "wrong-id" | "wrong-question"
            | "truncated"}
+  {"a": [...], "aaaa": [...], "late": {"aaaa": 0.3}}   seconds, for that type
 A name without a row has the default address (A only): a question that should
 never have been asked is answered, so that its consequences show.
 """
@@ -22,6 +23,7 @@ import struct
 import threading
 import time
 
+IPV6_FREEBIND = 78  # not among Python's constants
 TYPES = {1: 'A', 28: 'AAAA', 5: 'CNAME', 16: 'TXT', 15: 'MX', 33: 'SRV',
          65: 'HTTPS', 255: 'ANY'}
 
@@ -97,6 +99,7 @@ class Resolver:
         with self.lock:
             self._note(proto, name, kind)
             step = self._step(name, kind)
+        time.sleep(step.get('late', {}).get(TYPES.get(kind, '').lower(), 0))
         fail = step.get('fail')
         if fail == 'silent':
             return None
@@ -120,10 +123,15 @@ class Resolver:
 
     def udp(self, sock):
         while True:
-            message, peer, = sock.recvfrom(4096)[:2]
-            out = self.answer(message, 'udp')
-            if out:
-                sock.sendto(out, peer)
+            message, to, _flags, peer = sock.recvmsg(4096, 256)
+            threading.Thread(target=self._datagram,
+                             args=(sock, message, to, peer),
+                             daemon=True).start()
+
+    def _datagram(self, sock, message, to, peer):
+        out = self.answer(message, 'udp')
+        if out:  # from the address that was asked
+            sock.sendmsg([out], to, 0, peer)
 
     def tcp(self, sock):
         while True:
@@ -150,10 +158,11 @@ class Resolver:
 
 
 def udp_socket(port):
-    # every address: on local routes an answer's source is the client's own
-    # address, which is the one that it asked
+    # every address; which one was asked is said beside each question
     sock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
     sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVPKTINFO, 1)
+    sock.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)
     sock.bind(('::', port))
     return sock
 

@@ -280,6 +280,99 @@ connect_begins_with_ipv6(void **state)
 	close(r.c.fd);
 }
 
+/* The other family's addresses come later: what failed before waits for them,
+ * and they take their turn. */
+static void
+connect_takes_addresses_that_come_later(void **state)
+{
+	struct ip first[] = { ip("127.0.0.2") }, later[] = { ip("127.0.0.1") };
+	struct connect_want want = { .program = bed.program,
+		.host = SLICE("ok.test"),
+		.port = port,
+		.ips = first,
+		.n = 1,
+		.more = true };
+	(void)state;
+
+	for (size_t n = 0; n < 2; n++) {
+		struct result r = { 0 };
+		enum err err;
+		struct connecting *c =
+		    connect_start(loop, &want, on_done, &r, &err);
+		assert_non_null(c);
+		for (int i = 0; i < 10; i++)
+			event_base_loop(loop_base(loop), EVLOOP_NONBLOCK);
+		assert_int_equal(r.n, 0); /* refused, but not the end */
+		connect_add(c, later, n);
+		assert_int_equal(r.n, 0);
+		loop_run(loop);
+		assert_int_equal(r.n, 1);
+		assert_int_equal(r.c.reason,
+		    n == 0 ? REASON_UP_CONNECT : REASON_ALLOW);
+		if (n == 1)
+			close(r.c.fd);
+	}
+}
+
+/* An address of an IPv6 that leads nowhere, told first. */
+static void
+connect_leaves_an_ipv6_that_does_not_answer(void **state)
+{
+	struct ip v6[] = { ip("::1") }, v4[] = { ip("127.0.0.1") };
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6,
+		.sin6_port = htons(port),
+		.sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct connect_want want = { .program = bed.program,
+		.host = SLICE("ok.test"),
+		.port = port,
+		.ips = v6,
+		.n = 1,
+		.more = true };
+	struct result r = { 0 };
+	int on = 1, fill[4];
+	enum err err;
+	(void)state;
+
+	int hole = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (hole < 0 ||
+	    setsockopt(hole, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) != 0 ||
+	    bind(hole, (struct sockaddr *)&to, sizeof(to)) != 0)
+		skip();
+	assert_int_equal(listen(hole, 0), 0);
+	for (int i = 0; i < 4; i++) {
+		fill[i] = socket(AF_INET6,
+		    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		(void)!connect(fill[i], (struct sockaddr *)&to, sizeof(to));
+	}
+	struct connecting *c = connect_start(loop, &want, on_done, &r, &err);
+	assert_non_null(c);
+	event_base_loop(loop_base(loop), EVLOOP_ONCE);
+	connect_add(c, v4, 1);
+	loop_run(loop);
+	assert_int_equal(r.c.reason, REASON_ALLOW);
+	assert_true(ip_eq(&r.c.peer, &v4[0]));
+	close(r.c.fd);
+	for (int i = 0; i < 4; i++)
+		close(fill[i]);
+	close(hole);
+}
+
+/* The owner's own word: neither policy nor the host's addresses count. */
+static void
+connect_does_not_judge_what_the_owner_says(void **state)
+{
+	struct ip ips[] = { ip("127.0.0.1") };
+	struct connect_want want = { .port = port, .ips = ips, .n = 1 };
+	struct result r = { 0 };
+	enum err err;
+	(void)state;
+
+	assert_non_null(connect_start(loop, &want, on_done, &r, &err));
+	loop_run(loop);
+	assert_int_equal(r.c.reason, REASON_ALLOW);
+	close(r.c.fd);
+}
+
 static void
 connect_without_an_address_is_an_end(void **state)
 {
@@ -357,6 +450,9 @@ main(void)
 		cmocka_unit_test(connect_hands_over_a_socket_that_is_ready),
 		cmocka_unit_test(connect_tries_the_next_after_the_stagger),
 		cmocka_unit_test(connect_begins_with_ipv6),
+		cmocka_unit_test(connect_takes_addresses_that_come_later),
+		cmocka_unit_test(connect_leaves_an_ipv6_that_does_not_answer),
+		cmocka_unit_test(connect_does_not_judge_what_the_owner_says),
 		cmocka_unit_test(connect_without_an_address_is_an_end),
 		cmocka_unit_test(own_reads_the_addresses_of_the_host),
 	};
