@@ -186,6 +186,8 @@ on_msg(struct channel *c UNUSED, struct msg *m, void *arg)
 		take_channel(s, m);
 	else if (m->op == OP_EVENT)
 		scribe_take_event(p, m->body, m->id);
+	else if (m->op == OP_EVENTS)
+		scribe_take_events(p, m->body, m->id);
 }
 
 static void

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/rd.h"
 #include "base/wr.h"
 #include "priv/ops.h"
 #include "proxyd/scribe_state.h"
@@ -234,6 +235,24 @@ scribe_take_event(struct peer *p, struct slice body, uint32_t id)
 	} else {
 		take_record(p, &e, id);
 	}
+}
+
+void
+scribe_take_events(struct peer *p, struct slice body, uint32_t id)
+{
+	struct rd r = rd_of(body);
+
+	while (!rd_is_done(&r)) {
+		struct slice one = rd_slice16(&r);
+		/* An empty one would be a question. */
+		if (r.bad || one.n == 0) {
+			p->n_refused++;
+			break;
+		}
+		scribe_take_event(p, one, 0);
+	}
+	if (id != 0)
+		scribe_take_event(p, (struct slice){ 0 }, id);
 }
 
 void

@@ -57,6 +57,9 @@ void scribe_update_status(struct scribe *s);
 /* A record, or the empty question; `id` 0: no answer is wanted. */
 void scribe_take_event(struct peer *p, struct slice body, uint32_t id);
 
+/* Several records, each behind its length. */
+void scribe_take_events(struct peer *p, struct slice body, uint32_t id);
+
 /* The log was started: what came before. */
 void scribe_take_early(struct scribe *s);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
-
-#include "audit/escape.h"
 #include "audit/line.h"
+#include "audit/escape.h"
 #include "base/ascii.h"
 #include "base/clock.h"
 
@@ -11,7 +9,9 @@ static const char hash_key[] = ",\"hash\":\"";
 static void
 put_field(struct buf *out, const struct event *e, enum event_field field)
 {
-	buf_putf(out, ",\"%s\":", event_field_key(field));
+	buf_put(out, SLICE(",\""));
+	buf_put_str(out, event_field_key(field));
+	buf_put(out, SLICE("\":"));
 	if (event_field_is_text(field)) {
 		buf_put_byte(out, '"');
 		escape_put(out, e->text[field]);
@@ -19,7 +19,7 @@ put_field(struct buf *out, const struct event *e, enum event_field field)
 	} else if (event_field_is_bool(field)) {
 		buf_put_str(out, e->number[field] != 0 ? "true" : "false");
 	} else {
-		buf_putf(out, "%" PRIu64, e->number[field]);
+		buf_put_number(out, e->number[field]);
 	}
 }
 
@@ -29,8 +29,13 @@ line_put(struct buf *out, uint64_t seq, uint64_t wall_us, const struct event *e)
 	char time[CLOCK_TEXT_SIZE];
 
 	clock_text(wall_us, time);
-	buf_putf(out, "{\"seq\":%" PRIu64 ",\"time\":\"%s\",\"event\":\"%s\"",
-	    seq, time, event_name(e->kind));
+	buf_put(out, SLICE("{\"seq\":"));
+	buf_put_number(out, seq);
+	buf_put(out, SLICE(",\"time\":\""));
+	buf_put_str(out, time);
+	buf_put(out, SLICE("\",\"event\":\""));
+	buf_put_str(out, event_name(e->kind));
+	buf_put_byte(out, '"');
 	for (int f = 0; f < FIELD_COUNT; f++)
 		if (event_has(e, (enum event_field)f))
 			put_field(out, e, (enum event_field)f);
@@ -39,7 +44,9 @@ line_put(struct buf *out, uint64_t seq, uint64_t wall_us, const struct event *e)
 void
 line_put_hash(struct buf *out, const char hash[LINE_HASH_HEX + 1])
 {
-	buf_putf(out, "%s%s\"}\n", hash_key, hash);
+	buf_put_str(out, hash_key);
+	buf_put_str(out, hash);
+	buf_put(out, SLICE("\"}\n"));
 }
 
 static bool

@@ -38,11 +38,11 @@ buf_room(struct buf *b, size_t n)
 		b->failed = true;
 		return NULL;
 	}
-	if (n > b->cap - b->n) {
+	/* One byte more, for a NUL that is not counted. */
+	if (n >= b->cap - b->n) {
 		size_t cap = b->cap == 0 ? FIRST_CAP : b->cap;
-		while (cap < b->n + n)
+		while (cap <= b->n + n)
 			cap *= 2;
-		/* One byte more than the ceiling: buf_text() wants its NUL. */
 		if (cap > b->max)
 			cap = b->max + 1;
 		uint8_t *p = realloc(b->p, cap);
@@ -88,27 +88,36 @@ buf_put_byte(struct buf *b, uint8_t c)
 }
 
 bool
+buf_put_number(struct buf *b, uint64_t v)
+{
+	uint8_t digits[20]; /* of UINT64_MAX */
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (uint8_t)('0' + v % 10);
+	while ((v /= 10) != 0);
+	return buf_put(b, slice_of(digits + at, sizeof(digits) - at));
+}
+
+bool
 buf_vputf(struct buf *b, const char *fmt, va_list ap)
 {
+	size_t room = b->cap - b->n;
+	char *to = b->p == NULL ? NULL : (char *)b->p + b->n;
 	va_list again;
 
 	va_copy(again, ap);
-	int n = vsnprintf(NULL, 0, fmt, again);
+	int n = vsnprintf(to, room, fmt, again);
 	va_end(again);
-	if (n < 0) {
+	if (n < 0)
 		b->failed = true;
+	if (n < 0 || (to = (char *)buf_room(b, (size_t)n)) == NULL)
 		return false;
-	}
-	/* vsnprintf wants room for a NUL that we do not count. */
-	char *text = malloc((size_t)n + 1);
-	if (text == NULL) {
-		b->failed = true;
-		return false;
-	}
-	vsnprintf(text, (size_t)n + 1, fmt, ap);
-	bool ok = buf_put(b, slice_of(text, (size_t)n));
-	free(text);
-	return ok;
+	/* There is room for the NUL as well, see buf_room(). */
+	if ((size_t)n >= room)
+		vsnprintf(to, (size_t)n + 1, fmt, ap);
+	b->n += (size_t)n;
+	return true;
 }
 
 bool

@@ -36,6 +36,7 @@ void buf_clear(struct buf *b);
 bool buf_put(struct buf *b, struct slice s);
 bool buf_put_str(struct buf *b, const char *s);
 bool buf_put_byte(struct buf *b, uint8_t c);
+bool buf_put_number(struct buf *b, uint64_t v); /* decimal */
 bool buf_putf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool buf_vputf(struct buf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 

@@ -83,15 +83,29 @@ days_of(struct date d)
 #define DAY_US 86400000000ULL
 #define SECOND_US 1000000U
 
+/* The last `n` digits of `v`. */
+static void
+put_digits(char *to, size_t n, unsigned v)
+{
+	for (size_t i = n; i-- > 0; v /= 10)
+		to[i] = (char)('0' + v % 10);
+}
+
 void
 clock_text(uint64_t wall_us, char text[CLOCK_TEXT_SIZE])
 {
 	struct date d = date_of(wall_us / DAY_US);
 	unsigned s = (unsigned)(wall_us % DAY_US / SECOND_US);
 
-	snprintf(text, CLOCK_TEXT_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u.%06uZ",
-	    d.year % 10000, d.month % 100, d.day % 100, s / 3600 % 100,
-	    s / 60 % 60, s % 60, (unsigned)(wall_us % SECOND_US));
+	/* A line of the log has one: printf would be a tenth of its cost. */
+	memcpy(text, "0000-00-00T00:00:00.000000Z", CLOCK_TEXT_SIZE);
+	put_digits(text, 4, d.year);
+	put_digits(text + 5, 2, d.month);
+	put_digits(text + 8, 2, d.day);
+	put_digits(text + 11, 2, s / 3600);
+	put_digits(text + 14, 2, s / 60 % 60);
+	put_digits(text + 17, 2, s % 60);
+	put_digits(text + 20, 6, (unsigned)(wall_us % SECOND_US));
 }
 
 /* The number in `n` digits of `text`. */

@@ -44,6 +44,7 @@ static const struct {
 	[OP_RELEASED] = { "RELEASED", K, W },
 
 	[OP_EVENT] = { "EVENT", M | W | D | K, S },
+	[OP_EVENTS] = { "EVENTS", W | D | K, S },
 	[OP_WRITTEN] = { "WRITTEN", S, M | W | D | K },
 	[OP_STATUS] = { "STATUS", S, M | W | D | K },
 	[OP_TALLY] = { "TALLY", S, M },

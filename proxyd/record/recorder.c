@@ -6,38 +6,23 @@
  * stands before it as well.  Therefore only one record without a callback asks
  * for an answer at a time; when that comes and others were sent meanwhile, an
  * EVENT without a body asks for them.
+ *
+ * Those without a callback leave together at the end of the loop's turn, in one
+ * message (the batch): they are the tail of the list, all UNSENT.  One with a
+ * callback leaves at once, behind them.
  */
-#include <sys/queue.h>
-
 #include <event2/event.h>
 
 #include "base/clock.h"
 #include "base/rd.h"
+#include "base/wr.h"
 #include "priv/ops.h"
 #include "record/denials.h"
+#include "record/kept.h"
 #include "record/recorder.h"
 
-#define FLUSH_S 1 /* aggregated denials leave this often */
-
-enum state {
-	UNSENT, /* the next scribe gets it */
-	SILENT, /* sent; an answer to a later one will cover it */
-	ASKED,	/* sent; its own answer is waited for */
-	STATES
-};
-
-struct kept {
-	TAILQ_ENTRY(kept) entry;
-	struct recorder *recorder; /* borrowed: the list's */
-	enum state state;
-	uint32_t id;   /* of the request, when ASKED */
-	bool was_sent; /* to some scribe */
-	bool barrier;  /* no record: asks for those before it */
-	recorder_on_written *on_written;
-	void *arg;
-	size_t n;
-	uint8_t bytes[]; /* the encoded event; none if it has a callback */
-};
+#define FLUSH_S 1	 /* aggregated denials leave this often */
+#define BATCH_SIZE 16384 /* bytes of a batch, with its lengths */
 
 struct recorder {
 	struct loop *loop;	 /* borrowed */
@@ -46,15 +31,17 @@ struct recorder {
 	bool was_ready;		 /* what on_ready was told */
 	recorder_on_ready *on_ready;
 	void *arg;
-	TAILQ_HEAD(kept_list, kept) list;
-	size_t n_kept, size;
-	size_t n_of[STATES];	 /* entries without a callback */
-	uint64_t lost;		 /* records that could not be kept */
+	struct kept_list list;
+	uint64_t lost;	    /* records that could not be kept */
+	struct kept *batch; /* its first entry; NULL: none */
+	size_t batch_size;
+	struct event *send;	 /* owned; active while there is a batch */
 	struct denials *denials; /* owned */
 	struct event *flush;	 /* owned; pending while there are any */
-	uint8_t scratch[EVENT_SIZE_MAX];
+	uint8_t scratch[EVENT_SIZE_MAX], message[BATCH_SIZE];
 };
 
+static void on_send(evutil_socket_t fd, short what, void *arg);
 static void on_flush(evutil_socket_t fd, short what, void *arg);
 
 struct recorder *
@@ -69,39 +56,15 @@ recorder_new(struct loop *l, recorder_on_ready *on_ready, void *arg,
 	r->loop = l;
 	r->on_ready = on_ready;
 	r->arg = arg;
-	TAILQ_INIT(&r->list);
+	kept_init(&r->list, r);
 	r->denials = denials_new(err);
 	r->flush = event_new(loop_base(l), -1, 0, on_flush, r);
-	if (r->denials == NULL || r->flush == NULL) {
+	r->send = loop_event(l, -1, 0, on_send, r);
+	if (r->denials == NULL || r->flush == NULL || r->send == NULL) {
 		recorder_free(r);
 		return NULL;
 	}
 	return r;
-}
-
-static void
-set_state(struct kept *k, enum state state)
-{
-	struct recorder *r = k->recorder;
-
-	if (k->on_written == NULL) {
-		r->n_of[k->state]--;
-		r->n_of[state]++;
-	}
-	k->state = state;
-}
-
-static void
-drop(struct kept *k)
-{
-	struct recorder *r = k->recorder;
-
-	if (k->on_written == NULL)
-		r->n_of[k->state]--;
-	TAILQ_REMOVE(&r->list, k, entry);
-	r->n_kept--;
-	r->size -= k->n;
-	free(k);
 }
 
 void
@@ -109,13 +72,15 @@ recorder_free(struct recorder *r)
 {
 	if (r == NULL)
 		return;
-	while (!TAILQ_EMPTY(&r->list)) {
-		struct kept *k = TAILQ_FIRST(&r->list);
+	while (!TAILQ_EMPTY(&r->list.head)) {
+		struct kept *k = TAILQ_FIRST(&r->list.head);
 		channel_cancel(r->channel, k->id);
-		drop(k);
+		kept_drop(k);
 	}
 	if (r->flush != NULL)
 		event_free(r->flush);
+	if (r->send != NULL)
+		event_free(r->send);
 	denials_free(r->denials);
 	free(r);
 }
@@ -130,7 +95,7 @@ bool
 recorder_is_ready(const struct recorder *r)
 {
 	return recorder_has_scribe(r) && r->takes &&
-	    r->n_kept < RECORDER_BEHIND_MAX;
+	    r->list.n < RECORDER_BEHIND_MAX;
 }
 
 bool
@@ -142,7 +107,7 @@ recorder_is_behind(const struct recorder *r)
 bool
 recorder_is_empty(const struct recorder *r)
 {
-	return r->n_kept == 0 && denials_is_empty(r->denials);
+	return r->list.n == 0 && denials_is_empty(r->denials);
 }
 
 static void
@@ -161,81 +126,94 @@ static void on_answer(struct msg *m, void *arg);
 static void send_gap(struct recorder *r);
 
 /*
- * Send one entry, as a question if nobody without a callback asks yet.  False:
+ * Send an entry, as a question if nobody without a callback asks yet.  False:
  * the channel refused it, which it does for want of memory or because it is
  * closed and has not said so; then the next scribe gets it.
  */
 static bool
-transmit(struct kept *k, struct slice body)
+transmit(struct kept *k, uint16_t op, struct slice body)
 {
-	struct recorder *r = k->recorder;
-	struct msg m = { .op = OP_EVENT, .body = body };
+	struct recorder *r = k->list->recorder;
+	struct msg m = { .op = op, .body = body };
 	enum err err = ERR_NONE;
 
-	if (k->on_written != NULL || r->n_of[ASKED] == 0) {
+	if (k->on_written != NULL || r->list.n_of[ASKED] == 0) {
 		k->id = channel_ask(r->channel, &m, on_answer, k, &err);
 		if (k->id == 0)
 			return false;
-		set_state(k, ASKED);
+		kept_set(k, ASKED);
 	} else {
 		if (channel_send(r->channel, &m, &err) != 0)
 			return false;
-		set_state(k, SILENT);
+		kept_set(k, SILENT);
 	}
 	k->was_sent = true;
 	return true;
 }
 
-/* NULL: no memory. */
-static struct kept *
-keep(struct recorder *r, struct slice bytes, recorder_on_written *on_written,
-    void *arg)
+/* The tail of the list in one message; what fails is the next scribe's. */
+static void
+send_batch(struct recorder *r)
 {
-	struct kept *k = calloc(1, sizeof(*k) + bytes.n);
+	struct kept *first = r->batch, *last, *k;
+	struct wr w = wr_of(r->message, sizeof(r->message));
 
-	if (k == NULL)
-		return NULL;
-	k->recorder = r;
-	k->on_written = on_written;
-	k->arg = arg;
-	k->n = bytes.n;
-	if (bytes.n != 0)
-		memcpy(k->bytes, bytes.p, bytes.n);
-	if (on_written == NULL)
-		r->n_of[UNSENT]++;
-	TAILQ_INSERT_TAIL(&r->list, k, entry);
-	r->n_kept++;
-	r->size += k->n;
-	return k;
+	r->batch = NULL;
+	r->batch_size = 0;
+	if (first == NULL)
+		return;
+	last = TAILQ_LAST(&r->list.head, kept_head);
+	if (first == last) {
+		(void)transmit(first, OP_EVENT,
+		    slice_of(first->bytes, first->n));
+		return;
+	}
+	for (k = first; k != NULL; k = TAILQ_NEXT(k, entry))
+		wr_slice16(&w, slice_of(k->bytes, k->n));
+	if (w.bad || !transmit(last, OP_EVENTS, wr_slice(&w)))
+		return;
+	for (k = first; k != last; k = TAILQ_NEXT(k, entry)) {
+		kept_set(k, SILENT);
+		k->was_sent = true;
+	}
+}
+
+static void
+on_send(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	send_batch(arg);
+}
+
+/* An entry that has just been kept: to the others of this turn. */
+static void
+add_to_batch(struct kept *k)
+{
+	struct recorder *r = k->list->recorder;
+
+	if (r->batch == NULL) {
+		r->batch = k;
+		event_active(r->send, EV_TIMEOUT, 1);
+	}
+	r->batch_size += k->n + 2;
 }
 
 /* Others were sent since the last question: ask for those. */
 static void
 ask_for_rest(struct recorder *r)
 {
-	if (r->n_of[ASKED] != 0 || r->n_of[SILENT] == 0 ||
+	if (r->list.n_of[ASKED] != 0 || r->list.n_of[SILENT] == 0 ||
 	    !recorder_has_scribe(r))
 		return;
-	struct kept *k = keep(r, (struct slice){ 0 }, NULL, NULL);
+	if (r->batch != NULL) {
+		send_batch(r);
+		return;
+	}
+	struct kept *k = kept_add(&r->list, (struct slice){ 0 }, NULL, NULL);
 	if (k == NULL)
 		return;
 	k->barrier = true;
-	if (!transmit(k, (struct slice){ 0 }))
-		drop(k);
-}
-
-/* All before `until` that nobody waits for is in the log. */
-static void
-drop_silent_before(struct recorder *r, const struct kept *until)
-{
-	struct kept *k = TAILQ_FIRST(&r->list);
-
-	while (k != NULL && k != until) {
-		struct kept *next = TAILQ_NEXT(k, entry);
-		if (k->state == SILENT)
-			drop(k);
-		k = next;
-	}
+	if (!transmit(k, OP_EVENT, (struct slice){ 0 }))
+		kept_drop(k);
 }
 
 /* The scribe is gone: what it has not confirmed is the next one's. */
@@ -247,10 +225,10 @@ lose(struct kept *k)
 
 	k->id = 0;
 	if (on_written == NULL && !k->barrier) {
-		set_state(k, UNSENT);
+		kept_set(k, UNSENT);
 		return;
 	}
-	drop(k);
+	kept_drop(k);
 	if (on_written != NULL)
 		on_written(false, waiter);
 }
@@ -259,7 +237,7 @@ static void
 on_answer(struct msg *m, void *arg)
 {
 	struct kept *k = arg;
-	struct recorder *r = k->recorder;
+	struct recorder *r = k->list->recorder;
 	recorder_on_written *on_written = k->on_written;
 	void *waiter = k->arg;
 
@@ -269,8 +247,8 @@ on_answer(struct msg *m, void *arg)
 	}
 	struct rd rd = rd_of(m->body);
 	bool written = rd_u8(&rd) == 1 && rd_is_done(&rd);
-	drop_silent_before(r, k);
-	drop(k);
+	kept_drop_silent_before(k);
+	kept_drop(k);
 	send_gap(r);
 	ask_for_rest(r);
 	if (on_written != NULL)
@@ -285,7 +263,7 @@ lose_all(struct recorder *r)
 	struct kept *k;
 
 	do {
-		TAILQ_FOREACH(k, &r->list, entry)
+		TAILQ_FOREACH(k, &r->list.head, entry)
 			if (k->state != UNSENT)
 				break;
 		if (k != NULL)
@@ -297,7 +275,7 @@ lose_all(struct recorder *r)
 static bool
 send_again(struct kept *k)
 {
-	struct recorder *r = k->recorder;
+	struct recorder *r = k->list->recorder;
 	struct slice body = slice_of(k->bytes, k->n);
 	struct event e;
 
@@ -306,7 +284,7 @@ send_again(struct kept *k)
 		body = slice_of(r->scratch,
 		    event_encode(&e, r->scratch, EVENT_SIZE_MAX));
 	}
-	return transmit(k, body);
+	return transmit(k, OP_EVENT, body);
 }
 
 static void
@@ -333,8 +311,10 @@ leave_channel(struct recorder *r)
 
 	r->channel = NULL;
 	r->takes = false;
+	r->batch = NULL;
+	r->batch_size = 0;
 	if (old != NULL)
-		TAILQ_FOREACH(k, &r->list, entry)
+		TAILQ_FOREACH(k, &r->list.head, entry)
 			channel_cancel(old, k->id);
 	lose_all(r);
 }
@@ -346,7 +326,7 @@ recorder_set_channel(struct recorder *r, struct channel *c)
 
 	leave_channel(r);
 	r->channel = c;
-	for (k = TAILQ_FIRST(&r->list); k != NULL && c != NULL; k = next) {
+	for (k = TAILQ_FIRST(&r->list.head); k != NULL && c != NULL; k = next) {
 		next = TAILQ_NEXT(k, entry);
 		if (k->state == UNSENT && !send_again(k))
 			break;
@@ -376,14 +356,15 @@ send_waiting(struct recorder *r, struct slice body,
 	struct kept *k;
 
 	if (!recorder_has_scribe(r) || !r->takes ||
-	    r->n_kept >= RECORDER_KEPT_MAX)
+	    r->list.n >= RECORDER_KEPT_MAX)
 		return -1;
-	k = keep(r, (struct slice){ 0 }, on_written, arg);
+	send_batch(r);
+	k = kept_add(&r->list, (struct slice){ 0 }, on_written, arg);
 	if (k == NULL)
 		return -1;
-	if (transmit(k, body))
+	if (transmit(k, OP_EVENT, body))
 		return 0;
-	drop(k);
+	kept_drop(k);
 	return -1;
 }
 
@@ -392,15 +373,17 @@ send_kept(struct recorder *r, struct slice body)
 {
 	struct kept *k = NULL;
 
-	if (r->n_kept < RECORDER_KEPT_MAX &&
-	    r->size + body.n <= RECORDER_KEPT_SIZE)
-		k = keep(r, body, NULL, NULL);
+	if (r->batch_size + body.n + 2 > BATCH_SIZE)
+		send_batch(r);
+	if (r->list.n < RECORDER_KEPT_MAX &&
+	    r->list.size + body.n <= RECORDER_KEPT_SIZE)
+		k = kept_add(&r->list, body, NULL, NULL);
 	if (k == NULL) {
 		r->lost++;
 		return -1;
 	}
 	if (recorder_has_scribe(r))
-		(void)transmit(k, body);
+		add_to_batch(k);
 	return 0;
 }
 
@@ -451,12 +434,12 @@ recorder_forget(struct recorder *r, const void *arg)
 {
 	struct kept *k, *next;
 
-	for (k = TAILQ_FIRST(&r->list); k != NULL; k = next) {
+	for (k = TAILQ_FIRST(&r->list.head); k != NULL; k = next) {
 		next = TAILQ_NEXT(k, entry);
 		if (k->on_written == NULL || k->arg != arg)
 			continue;
 		channel_cancel(r->channel, k->id);
-		drop(k);
+		kept_drop(k);
 	}
 }
 
@@ -467,6 +450,7 @@ recorder_flush(struct recorder *r)
 
 	while (denials_take(r->denials, &e))
 		(void)send_now(r, &e, NULL, NULL);
+	send_batch(r);
 }
 
 static void

@@ -53,8 +53,36 @@ buf_putf_writes_and_counts(void **state)
 	assert_true(buf_putf(&b, "%s-%d", "a", 7));
 	assert_true(buf_putf(&b, "%s", ""));
 	assert_true(slice_eq(buf_slice(&b), SLICE("a-7")));
+	/* Where it just fits, and where the first try is cut. */
+	for (int n = 1; n < 61; n++) {
+		buf_clear(&b);
+		assert_true(buf_putf(&b, "a-7%0*d", n, 1));
+		assert_int_equal(b.n, 3 + n);
+		assert_true(buf_text(&b)[n + 2] == '1');
+	}
+	buf_clear(&b);
+	assert_true(buf_putf(&b, "%064d", 1));
+	assert_int_equal(b.n, 64);
+	assert_false(buf_putf(&b, "x"));
+	buf_clear(&b);
 	assert_false(buf_putf(&b, "%070d", 1));
 	assert_true(b.failed);
+	buf_release(&b);
+}
+
+static void
+buf_put_number_is_decimal(void **state)
+{
+	struct buf b;
+
+	(void)state;
+	buf_init(&b, 64);
+	buf_put_number(&b, 0);
+	buf_put_byte(&b, ' ');
+	buf_put_number(&b, 907);
+	buf_put_byte(&b, ' ');
+	buf_put_number(&b, UINT64_MAX);
+	assert_string_equal(buf_text(&b), "0 907 18446744073709551615");
 	buf_release(&b);
 }
 
@@ -80,6 +108,7 @@ main(void)
 		cmocka_unit_test(buf_grows_up_to_its_ceiling),
 		cmocka_unit_test(buf_text_is_terminated_at_the_ceiling),
 		cmocka_unit_test(buf_putf_writes_and_counts),
+		cmocka_unit_test(buf_put_number_is_decimal),
 		cmocka_unit_test(buf_drop_moves_the_rest_to_the_front),
 	};
 

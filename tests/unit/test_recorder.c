@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/rd.h"
 #include "priv/ops.h"
 #include "priv/spawn.h"
 #include "record/recorder.h"
@@ -27,7 +28,7 @@ struct bed {
 		bool repeated, empty;
 		uint64_t count;
 	} got[4096];
-	size_t n_got;
+	size_t n_got, n_messages;
 	bool answers; /* confirm at once what wants it */
 	int yes, no;  /* callbacks */
 	int ready, unready;
@@ -45,24 +46,42 @@ confirm(struct bed *b, uint32_t id, bool written)
 }
 
 static void
-on_scribe(struct channel *c UNUSED, struct msg *m, void *arg)
+note(struct bed *b, struct slice body, uint32_t id)
 {
-	struct bed *b = arg;
 	struct event e;
 
-	if (m == NULL)
-		return;
-	assert_int_equal(m->op, OP_EVENT);
 	assert_true(b->n_got < COUNT_OF(b->got));
-	b->got[b->n_got].id = m->id;
-	b->got[b->n_got].empty = m->body.n == 0;
-	if (m->body.n != 0) {
-		assert_true(event_decode(m->body, &e));
+	b->got[b->n_got].id = id;
+	b->got[b->n_got].empty = body.n == 0;
+	if (body.n != 0) {
+		assert_true(event_decode(body, &e));
 		b->got[b->n_got].kind = e.kind;
 		b->got[b->n_got].repeated = event_has(&e, FIELD_REPEATED);
 		b->got[b->n_got].count = event_number_of(&e, FIELD_COUNTED);
 	}
 	b->n_got++;
+}
+
+static void
+on_scribe(struct channel *c UNUSED, struct msg *m, void *arg)
+{
+	struct bed *b = arg;
+	struct rd r = rd_of(m == NULL ? (struct slice){ 0 } : m->body);
+
+	if (m == NULL)
+		return;
+	b->n_messages++;
+	if (m->op == OP_EVENT) {
+		note(b, m->body, m->id);
+	} else {
+		assert_int_equal(m->op, OP_EVENTS);
+		while (!rd_is_done(&r)) {
+			struct slice one = rd_slice16(&r);
+			assert_false(r.bad);
+			assert_int_not_equal(one.n, 0);
+			note(b, one, r.in.n == 0 ? m->id : 0);
+		}
+	}
 	if (b->answers && m->id != 0)
 		confirm(b, m->id, true);
 }
@@ -242,9 +261,10 @@ ends_are_asked_for_one_at_a_time(void **state)
 	struct bed *b = *state;
 
 	connect_scribe(b, true);
-	for (int i = 0; i < 50; i++)
+	for (int i = 0; i < 50; i++) {
 		assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), 0);
-	run(b);
+		run(b);
+	}
 	assert_int_equal(b->n_got, 50);
 	assert_true(b->got[0].id != 0);
 	for (int i = 1; i < 50; i++)
@@ -260,6 +280,53 @@ ends_are_asked_for_one_at_a_time(void **state)
 	lose_scribe(b);
 	connect_scribe(b, true);
 	assert_int_equal(b->n_got, 51);
+}
+
+static void
+ends_of_a_turn_leave_in_one_message(void **state)
+{
+	struct bed *b = *state;
+
+	connect_scribe(b, true);
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), 0);
+	run(b);
+	assert_int_equal(b->n_messages, 1);
+	assert_int_equal(b->n_got, 50);
+	assert_true(b->got[49].id != 0);
+	/* What came before it is confirmed by the same answer. */
+	confirm(b, b->got[49].id, true);
+	run(b);
+	assert_true(recorder_is_empty(b->r));
+	/* One that is waited for leaves at once, behind them. */
+	assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), 0);
+	assert_int_equal(send_kind(b, EVENT_DNS, NULL), 0);
+	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
+	run(b);
+	assert_int_equal(b->n_messages, 3);
+	assert_int_equal(b->got[50].kind, EVENT_FLOW_END);
+	assert_int_equal(b->got[51].kind, EVENT_DNS);
+	assert_int_equal(b->got[52].kind, EVENT_FLOW_BEGIN);
+}
+
+static void
+ends_that_are_long_leave_one_by_one(void **state)
+{
+	struct bed *b = *state;
+	static char text[EVENT_PATH_MAX + EVENT_QUERY_MAX];
+	struct event e;
+
+	memset(text, 'x', sizeof(text));
+	connect_scribe(b, true);
+	event_init(&e, EVENT_FLOW_END);
+	event_number(&e, FIELD_BYTES_UP, 0);
+	event_text(&e, FIELD_PATH, slice_of(text, EVENT_PATH_MAX));
+	event_text(&e, FIELD_QUERY, slice_of(text, EVENT_QUERY_MAX));
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(recorder_send(b->r, &e, NULL, NULL), 0);
+	run(b);
+	assert_int_equal(b->n_got, 10);
+	assert_true(b->n_messages > 1);
 }
 
 static void
@@ -343,7 +410,9 @@ a_scribe_that_is_behind_holds_back(void **state)
 	assert_false(recorder_is_ready(b->r));
 	run(b);
 	b->answers = true;
-	confirm(b, b->got[0].id, true);
+	for (size_t i = 0; i < b->n_got; i++)
+		if (b->got[i].id != 0)
+			confirm(b, b->got[i].id, true);
 	run(b);
 	assert_true(recorder_is_ready(b->r));
 	assert_int_equal(b->ready, 2);
@@ -418,6 +487,8 @@ main(void)
 		T(who_waits_is_told_when_the_scribe_dies),
 		T(who_is_forgotten_is_not_called),
 		T(ends_are_asked_for_one_at_a_time),
+		T(ends_of_a_turn_leave_in_one_message),
+		T(ends_that_are_long_leave_one_by_one),
 		T(ends_are_kept_for_the_next_scribe),
 		T(a_channel_that_is_replaced_loses_nothing),
 		T(what_cannot_be_kept_is_counted_as_a_gap),

@@ -247,6 +247,47 @@ stop(struct bed *b)
 	send_event(b, b->monitor, &e, 99);
 }
 
+/* Two flows in one message, and `tail` behind them. */
+static void
+send_two(struct bed *b, struct slice tail, uint32_t id)
+{
+	uint8_t one[EVENT_SIZE_MAX], both[2048];
+	struct wr w = wr_of(both, sizeof(both));
+	struct event e;
+
+	event_init(&e, EVENT_FLOW_BEGIN);
+	event_str(&e, FIELD_SANDBOX, "s");
+	event_str(&e, FIELD_FLOW, "w0-1");
+	wr_slice16(&w, slice_of(one, event_encode(&e, one, sizeof(one))));
+	event_str(&e, FIELD_FLOW, "w0-2");
+	wr_slice16(&w, slice_of(one, event_encode(&e, one, sizeof(one))));
+	wr_bytes(&w, tail);
+	send_to(b, b->worker, OP_EVENTS, id, wr_slice(&w), -1);
+}
+
+static void
+records_of_one_message_have_one_answer(void **state)
+{
+	struct bed *b = *state;
+
+	begin(b, 0);
+	assert_false(status(b, b->worker));
+	assert_true(status(b, b->worker));
+	send_two(b, (struct slice){ 0 }, 5);
+	assert_true(is_written(b, b->worker, 5));
+	assert_int_equal(count_lines(b, "\"event\":\"flow.begin\""), 2);
+	/* What is cut, or empty, is refused; the rest was good. */
+	send_two(b, SLICE("\0\x09x"), 6);
+	assert_true(is_written(b, b->worker, 6));
+	send_two(b, SLICE("\0\0"), 7);
+	assert_true(is_written(b, b->worker, 7));
+	assert_int_equal(count_lines(b, "\"event\":\"flow.begin\""), 6);
+	stop(b);
+	assert_true(receive(b, b->monitor, OP_TALLY));
+	assert_true(is_written(b, b->monitor, 99));
+	assert_int_equal(finish(b), 0);
+}
+
 static void
 records_are_written_and_answered(void **state)
 {
@@ -452,6 +493,7 @@ main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		T(records_are_written_and_answered),
+		T(records_of_one_message_have_one_answer),
 		T(records_that_come_before_the_start_are_kept),
 		T(a_role_may_send_its_own_kinds_only),
 		T(who_sends_what_it_may_not_raises_an_alarm),

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The records that the scribe has not confirmed, in their order. */
+#ifndef RECORD_KEPT_H
+#define RECORD_KEPT_H
+
+#include <sys/queue.h>
+
+#include "record/recorder.h"
+
+enum kept_state {
+	UNSENT, /* the next scribe gets it, or the next batch */
+	SILENT, /* sent; an answer to a later one will cover it */
+	ASKED,	/* sent; its own answer is waited for */
+	KEPT_STATES
+};
+
+struct kept_list {
+	TAILQ_HEAD(kept_head, kept) head;
+	struct recorder *recorder; /* borrowed: whose it is */
+	size_t n, size;		   /* entries, and bytes of them */
+	size_t n_of[KEPT_STATES];  /* entries without a callback */
+};
+
+struct kept {
+	TAILQ_ENTRY(kept) entry;
+	struct kept_list *list; /* borrowed */
+	enum kept_state state;	/* written by kept_set() alone */
+	uint32_t id;		/* of the request, when ASKED */
+	bool was_sent;		/* to some scribe */
+	bool barrier;		/* no record: asks for those before it */
+	recorder_on_written *on_written;
+	void *arg;
+	size_t n;
+	uint8_t bytes[]; /* the encoded event; none if it has a callback */
+};
+
+void kept_init(struct kept_list *list, struct recorder *r);
+
+/* A new last entry, UNSENT.  NULL: no memory. */
+MUST_USE struct kept *kept_add(struct kept_list *list, struct slice bytes,
+    recorder_on_written *on_written, void *arg);
+
+void kept_set(struct kept *k, enum kept_state state);
+void kept_drop(struct kept *k);
+
+/* All SILENT ones before `until` are in the log. */
+void kept_drop_silent_before(const struct kept *until);
+
+#endif
