@@ -66,6 +66,29 @@ make_below(struct monitor *m, const char *name)
 	return -1;
 }
 
+/* Who could read it could sign a log of his own; it is never made anew. */
+static int
+check_key(struct monitor *m, const char *path)
+{
+	struct stat st;
+	const char *why = NULL;
+
+	if (fstat(m->key_fd, &st) != 0)
+		why = strerror(errno);
+	else if (!S_ISREG(st.st_mode))
+		why = "it is no regular file";
+	else if (st.st_uid != geteuid() && st.st_uid != 0)
+		why = "it belongs to another user";
+	else if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+		why = "others may read or write it (chmod 600, or remove it: "
+		      "then a new one is made)";
+	if (why == NULL)
+		return 0;
+	monitor_fail(m, "the machine's audit key %s cannot be used: %s", path,
+	    why);
+	return -1;
+}
+
 int
 state_open(struct monitor *m)
 {
@@ -89,10 +112,11 @@ state_open(struct monitor *m)
 	snprintf(path, sizeof(path), "%s/audit.key", buf_text(&m->state_dir));
 	m->key_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (m->state_fd < 0 || m->key_fd < 0) {
-		monitor_fail(m, "cannot open %s: %s", path, strerror(errno));
+		monitor_fail(m, "cannot open %s: %s", path,
+		    errno == ELOOP ? "it is a symbolic link" : strerror(errno));
 		return -1;
 	}
-	return 0;
+	return check_key(m, path);
 }
 
 /* $STATE/log/TIME-NAME.jsonl, or what --audit names. */

@@ -58,6 +58,16 @@ def test_a_placeholder_in_a_body_passes_and_raises_an_alarm(here):
     assert got.find(event='alarm', reason='cred.misplaced'), got
 
 
+def test_what_is_in_a_body_that_is_encoded_is_not_searched(here):
+    """CR-14, as docs/credentials.md says: it opens nothing anywhere."""
+    got = here.run('printf %s "$API_TOKEN" | gzip -n | tee sent | curl -sS '
+                   '-H "Content-Encoding: gzip" --data-binary @- '
+                   'https://ok.test/_sink')
+    with open(here.project + '/sent', 'rb') as f:
+        assert here.origin_requests()[0]['body'].encode('latin-1') == f.read()
+    assert not got.find(event='alarm') and got.reasons() == [], got
+
+
 def test_the_real_token_in_a_body_is_cut(here):
     here.write('project/leak', 'x' * 200000 + here.canary + 'y' * 200000)
     got = here.run('curl -sS -T leak https://api.test/_sink')

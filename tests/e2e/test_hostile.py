@@ -251,6 +251,41 @@ def test_a_secret_that_the_command_would_see_is_refused(bed, where):
     assert path in got.err and 'credential `api`' in got.err, got
 
 
+def test_a_file_that_is_swapped_is_checked_as_it_is_read(here):
+    """LC-09: one descriptor is opened, looked at and read.  A link swaps the
+    file for one that others may write to (the token), or read (the rest)."""
+    def swap(path, other, stop):
+        while not stop.is_set():
+            os.rename(path, path + '.mine')
+            os.symlink(other, path)
+            os.replace(path + '.mine', path)
+    token = here.write('.others/token', 'planted-' + 'x' * 32, 0o666)
+    config = here.write('.others/config.yaml', here.config().replace(
+        'https://api.test/**', 'https://evil.test/**'), 0o644)
+    give(here.home)
+    stop = threading.Event()
+    swaps = [threading.Thread(target=swap, args=(here.settings + '/' + name,
+                                                 other, stop))
+             for name, other in (('token', token), ('config.yaml', config))]
+    for each in swaps:
+        each.start()
+    ends = set()
+    try:
+        for _ in range(12):
+            got = here.run('curl -sS https://api.test/_whoami')
+            ends.add(got.exit)
+            assert got.exit == 125 or '"good"' in got.out or \
+                'cred.unavailable' in got.out, got
+    finally:
+        stop.set()
+        for each in swaps:
+            each.join()
+    assert ends <= {0, 125}
+    seen = {v for r in here.origin_requests() for n, v in r['fields']
+            if n == 'Authorization'}
+    assert seen <= {'Bearer ' + here.canary}, seen
+
+
 @pytest.mark.parametrize('name', ['API_SECRET', 'LC_SECRET'])
 def test_a_secret_of_the_environment_stays_outside(bed, name):
     here = bed(API)

@@ -521,12 +521,36 @@ def test_other_abis_are_refused(place):
         ''') == ['-1', 'EPERM']
 
 
-def test_no_capability_no_core_no_other_keyring(place):
+def test_no_capability_and_no_core(place):
     lines = place.sh('grep -E "Cap|NoNew|Seccomp:" /proc/self/status;'
-                     'ulimit -c; ulimit -Hc; cat /proc/keys | wc -l; umask')
+                     'ulimit -c; ulimit -Hc')
     assert [line.split()[-1] for line in lines[:7]] == \
         ['0' * 16] * 5 + ['1', '2']
     assert lines[7] in ('0', '1') and lines[8] in ('0', '1')
+
+
+# become argv[1:] with a session keyring that has a key in it, which who holds
+# that keyring sees, and nobody else
+WITH_A_KEY = SANDBOX_FACTS + '''
+x86 = os.uname().machine == 'x86_64'
+keyctl, add_key = (250, 248) if x86 else (219, 217)
+assert libc.syscall(keyctl, 1, None) > 0
+key = libc.syscall(add_key, b'user', b'duenna-outer-key', b'outer', 5, -3)
+assert key > 0, ctypes.get_errno()
+assert libc.syscall(keyctl, 5, key, 0x3f000000) == 0
+os.execvp(sys.argv[1], sys.argv[1:])
+'''
+
+
+def test_no_key_of_the_callers_session_is_there(place):
+    """LC-20: with the caller's keyring it would be in /proc/keys."""
+    look = ['sh', '-c', 'cat /proc/keys && echo end']
+    seen = [subprocess.run(
+        as_user(['/usr/bin/python3', '-c', WITH_A_KEY, *line]), text=True,
+        capture_output=True, env=place.environment(), cwd=place.work,
+        check=True).stdout for line in (look, place.line('--', *look, root=True))]
+    assert 'duenna-outer-key' in seen[0] and seen[1].endswith('end\n'), seen
+    assert 'duenna-outer-key' not in seen[1], seen
 
 
 def test_nested_namespaces_hurt_nobody_else(place):
@@ -554,17 +578,19 @@ def test_no_process_outside_is_seen_or_signalled(place):
             print(error(open, '/proc/1/environ'), error(open, '/proc/1/mem'),
                   error(os.listdir, '/proc/1/fd'), error(os.readlink, '/proc/1/cwd'))
             print(repr(open('/proc/1/cmdline').read().strip('\\0')))
-            print(call(101, 16, 1, 0, 0))
+            print([call(101, request, pid, 0, 0) for pid in (1, %d)
+                   for request in (16, 0x4206)])
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             os.kill(0, signal.SIGTERM)
             print(error(os.kill, -1, signal.SIGTERM))
-            ''' % bystander.pid)
+            ''' % (bystander.pid, bystander.pid))
         assert bystander.poll() is None
     finally:
         bystander.kill()
         bystander.wait()
     assert lines == ['[1, 2]', '1 True', 'None ESRCH',
-                     'EACCES EACCES EACCES EACCES', "''", 'EPERM', 'ESRCH']
+                     'EACCES EACCES EACCES EACCES', "''",
+                     "['EPERM', 'EPERM', 'ESRCH', 'ESRCH']", 'ESRCH']
 
 
 # ---------------------------------------------------- the command's own life

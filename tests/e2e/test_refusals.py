@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+import rows
+
 from bed import EVIL
 from rawclient import get, one, try_all
 
@@ -190,3 +192,42 @@ def test_ipv6_literals_are_refused_too(bed):
     got = here.run("curl -sS -m 5 -g 'http://[2001:db8::66]/'; "
                    "curl -sS -m 5 -g 'http://[::ffff:203.0.113.66]/'")
     assert here.origin_events('open') == [], got
+
+
+def test_what_dies_before_it_can_be_judged_is_on_record_too(bed):
+    """LG-07: attempts are records, or exact counts."""
+    hellos = [r.data for r in rows.read() if r.input == 'hello' and
+              r.reason == 'allow' and r.policy == 'base'][:5]
+    here = bed(READ)
+    here.write('project/hellos.json', json.dumps(hellos))
+    got = here.run(['/usr/bin/python3', '-c', '''
+import json, socket
+tls = (socket.gethostbyname('ok.test'), 443)
+hellos = [h.encode('latin-1') for h in json.load(open('hellos.json'))]
+for sent in [h[:20] for h in hellos] + [b''] * 5 + hellos:
+    with socket.create_connection(tls, 5) as s:
+        s.sendall(sent)
+        s.shutdown(socket.SHUT_WR)
+        while s.recv(4096):
+            pass
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for port in (1, 443, 444, 65535):
+    u.sendto(b'x', ('203.0.113.66', port))
+ask = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(6):
+    ask.sendto(b'ab\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\6denied%d\\4test\\0\\0\\1\\0\\1'
+               .replace(b'\\6denied%d', b'\\7denied%d' % i),
+               ('198.18.0.1', 53))
+    ask.recv(512)
+'''])
+    assert got.exit == 0 and len(hellos) == 5, got
+    flows = {r['duenna.flow'] for r in got.audit if r.get('duenna.flow')}
+    assert len(flows) == 15, got
+    for flow in flows:  # and each of them says why it came to nothing
+        assert [r for r in got.audit if r.get('duenna.flow') == flow and
+                r.get('reason', 'allow') != 'allow'], (flow, got)
+    assert sum(r['duenna.count'] for r in got.find(event='drop')) == 4, got
+    assert sum(r.get('duenna.count', 1) for r in got.audit
+               if r['event'].startswith('dns')) == 6, got
+    assert not here.origin_events('open', 'bytes', 'datagram')
+    assert not here.resolver_questions()

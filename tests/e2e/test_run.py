@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bed import descendants
+from bed import descendants, give
 from canary import forms, in_bytes
 
 API = '- allow: https://api.test/**\n  credential: api\n'
@@ -293,6 +293,25 @@ def test_a_log_that_is_no_plain_file_is_refused(here, make):
     make(here.home + '/odd')
     got = here.run('true', ['--audit', here.home + '/odd'])
     assert got.exit == 125, got
+
+
+@pytest.mark.parametrize('make, said', [
+    (lambda p: os.chmod(p, 0o640), 'others may read'),
+    (lambda p: (os.rename(p, p + '2'), os.symlink(p + '2', p)), 'link'),
+    (lambda p: (os.unlink(p), os.mkfifo(p, 0o600)), 'no regular file'),
+    (lambda p: os.truncate(p, 20), 'audit key')])
+def test_a_machines_key_that_others_had_is_refused_and_stays(here, make, said):
+    """CF-24: it is never made anew in silence."""
+    assert here.run('true').exit == 0
+    path = here.home + '/.local/state/duenna/audit.key'
+    make(path)
+    give(here.home)
+    before = os.lstat(path)
+    got = here.run('touch ran')
+    assert got.exit == 125 and said in got.err and 'audit' in got.err, got
+    assert not os.path.exists(here.project + '/ran')
+    after = os.lstat(path)
+    assert (before.st_ino, before.st_size) == (after.st_ino, after.st_size)
 
 
 @pytest.mark.parametrize('role', ['worker', 'keeper'])

@@ -338,11 +338,87 @@ rows_of_hellos(void **state)
 	case_file("tl", 1, run_row);
 }
 
+/* What a client is answered to `path` with this value of Authorization. */
+static void
+ask(const char *path, const char *value, struct buf *answer)
+{
+	struct world world;
+	struct buf image;
+	char text[256];
+
+	begin(&world, "cred", &image);
+	connect_to(&world, false);
+	snprintf(text, sizeof(text),
+	    "GET %s HTTP/1.1\r\nHost: ok.test\r\nAuthorization: Bearer "
+	    "%s\r\n\r\n",
+	    path, value);
+	send_to(&world, world.client, slice_of_str(text), false);
+	buf_init(answer, 1 << 16);
+	buf_put(answer, buf_slice(&world.client->got));
+	assert_int_equal(world.upstream[0].got.n, 0);
+	world_release(&world);
+	buf_release(&image);
+}
+
+/* A value from `like` whose last `n` characters are other ones each time. */
+static void
+guess(const char *like, size_t n, uint32_t *seed, char *out)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+	size_t size = strlen(like);
+
+	memcpy(out, like, size + 1);
+	for (size_t i = size - n; i < size; i++) {
+		*seed = *seed * 1103515245 + 12345;
+		out[i] = letters[(*seed >> 16) % (sizeof(letters) - 1)];
+	}
+}
+
+/* 1,000 guesses are answered as the right one is, byte for byte. */
+static void
+check_guesses(const char *path, const char *right, const char *like, size_t n)
+{
+	char value[64];
+	uint32_t seed = 20;
+	struct buf first, answer;
+
+	ask(path, right, &first);
+	assert_true(first.n > 100);
+	for (int i = 0; i < 1000; i++) {
+		guess(like, n, &seed, value);
+		ask(path, value, &answer);
+		if (!slice_eq(buf_slice(&answer), buf_slice(&first)))
+			fail_msg("%s: %.*s", value,
+			    SLICE_ARG(buf_slice(&answer)));
+		buf_release(&answer);
+	}
+	buf_release(&first);
+}
+
+/*
+ * CR-20.  Where policy says no, the right placeholder is answered as any other
+ * value.  One of another sandbox is answered as one that nobody has; the mark
+ * alone decides.
+ */
+static void
+a_placeholder_is_no_oracle(void **state)
+{
+	static const char ours[] = CASE_PLACEHOLDER "api";
+	static const char others[] = "ghp_dUeNnA7q0123456789abcdefghijklmnopqr";
+
+	(void)state;
+	check_guesses("/v2/a", ours, "ghp_0123456789abcdefghijklmnopqrstuvwxyz",
+	    36);
+	check_guesses("/v1/a", others, others, 28);
+	check_guesses("/v1/a", others, ours, 4);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_of_credentials),
+		cmocka_unit_test(a_placeholder_is_no_oracle),
 		cmocka_unit_test(rows_of_names),
 		cmocka_unit_test(rows_of_paths),
 		cmocka_unit_test(rows_of_framing),

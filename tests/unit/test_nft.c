@@ -7,6 +7,10 @@
 
 #include <cmocka.h>
 
+#include <libmnl/libmnl.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 
 #include "base/buf.h"
@@ -123,6 +127,37 @@ ruleset_takes_port_53_before_loopback(void **state)
 	assert_int_equal(set.rule[2].match[0].kind, MATCH_LOOP4);
 }
 
+/*
+ * LC-12: a table of an owner vanishes with its process.  None of ours has a
+ * flag at all, and the rules stay when this program has ended.
+ */
+static void
+build_ruleset_gives_no_table_a_flag(void **state)
+{
+	static struct batch b;
+	struct ruleset set;
+	size_t n_tables = 0;
+
+	(void)state;
+	ruleset_netns_empty(&set, 1, 2, true);
+	assert_int_equal(build_ruleset(&set, true, &b), 0);
+	for (size_t at = 0; at < b.n;) {
+		const struct nlmsghdr *h =
+		    (const struct nlmsghdr *)(const void *)(b.bytes + at);
+		const struct nlattr *attr;
+		at += NLMSG_ALIGN(h->nlmsg_len);
+		if (h->nlmsg_type !=
+		    (NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWTABLE))
+			continue;
+		n_tables++;
+		mnl_attr_for_each(attr, h,
+		    sizeof(struct nfgenmsg)) if (mnl_attr_get_type(attr) ==
+		    NFTA_TABLE_FLAGS)
+		    assert_int_equal(mnl_attr_get_u32(attr), 0);
+	}
+	assert_int_equal(n_tables, 2);
+}
+
 int
 main(void)
 {
@@ -130,6 +165,7 @@ main(void)
 		cmocka_unit_test(build_ruleset_gives_the_golden_bytes),
 		cmocka_unit_test(build_ruleset_says_when_it_does_not_fit),
 		cmocka_unit_test(ruleset_without_a_log_is_the_same_but_for_it),
+		cmocka_unit_test(build_ruleset_gives_no_table_a_flag),
 		cmocka_unit_test(ruleset_takes_port_53_before_loopback),
 	};
 
