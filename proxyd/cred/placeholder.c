@@ -23,6 +23,7 @@ static const struct shape {
 	{ "gho_", "gho_", 28, "" },
 	{ "ghu_", "ghu_", 28, "" },
 	{ "ghs_", "ghs_", 28, "" },
+	{ "ghr_", "ghr_", 28, "" },
 	/* 22 characters, `_`, 59 characters: the first part is fixed here */
 	{ "github_pat_", "github_pat_11DUENNA00000000000000_", 51, "" },
 	{ "sk-ant-", "sk-ant-api03-", 85, "AA" },
@@ -30,6 +31,15 @@ static const struct shape {
 	{ "sk-", "sk-", 40, "" },
 	{ "glpat-", "glpat-", 12, "" },
 	{ "npm_", "npm_", 28, "" },
+	{ "AIza", "AIza", 27, "" },
+	{ "hf_", "hf_", 26, "" },
+	{ "dckr_pat_", "dckr_pat_", 19, "" },
+	{ "sk_live_", "sk_live_", 16, "" },
+	{ "sk_test_", "sk_test_", 16, "" },
+	/* workspace and bot are numbers, then 24 characters */
+	{ "xoxb-", "xoxb-100000000000-1000000000000-", 16, "" },
+	/* 22 characters, a dot, 43 that are fixed here */
+	{ "SG.", "SG.", 14, ".0000000000000000000000000000000000000000000" },
 	/* {"alg":"HS256","typ":"JWT"} . {"sub":"duenna","exp":4102444800} and
 	 * a signature of 32 bytes in 43 characters, the last of four bits */
 	{ "jwt",

@@ -31,7 +31,7 @@ struct placeholder {
 /*
  * Make one.
  *
- * like	 "ghp_", "github_pat_", "sk-ant-", "sk-", "glpat-", "jwt": as long as
+ * like	 "ghp_", "sk-ant-", "AIza", "jwt" and those of the table there: as long as
  *	 the real ones; any other prefix of letters, digits, `-`, `_` and `.`:
  *	 it and 36 characters; empty: "duenna-" and 36
  *

@@ -1,28 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <regex.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
 #include <cmocka.h>
 
-#include "base/ascii.h"
 #include "base/base64.h"
 #include "cred/placeholder.h"
 
+/* What client libraries, command line tools and secret scanners look for. */
 static const struct {
-	const char *like, *before;
-	size_t n;
+	const char *like, *pattern; /* POSIX extended */
 } shapes[] = {
-	{ "ghp_", "ghp_", 40 },
-	{ "gho_", "gho_", 40 },
-	{ "github_pat_", "github_pat_", 93 },
-	{ "sk-ant-", "sk-ant-api03-", 108 },
-	{ "sk-", "sk-", 51 },
-	{ "glpat-", "glpat-", 26 },
-	{ "npm_", "npm_", 40 },
-	{ "jwt", "eyJ", 125 },
-	{ "", "duenna-", 43 },
-	{ "xoxb-1.", "xoxb-1.", 43 },
+	{ "ghp_", "^ghp_[A-Za-z0-9]{36}$" },
+	{ "gho_", "^gho_[A-Za-z0-9]{36}$" },
+	{ "ghu_", "^ghu_[A-Za-z0-9]{36}$" },
+	{ "ghs_", "^ghs_[A-Za-z0-9]{36}$" },
+	{ "ghr_", "^ghr_[A-Za-z0-9]{36}$" },
+	{ "github_pat_", "^github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}$" },
+	{ "sk-ant-", "^sk-ant-api03-[A-Za-z0-9_-]{93}AA$" },
+	{ "sk-", "^sk-[A-Za-z0-9]{48}$" },
+	{ "sk-proj-", "^sk-proj-[A-Za-z0-9_-]{48}$" },
+	{ "glpat-", "^glpat-[A-Za-z0-9_-]{20}$" },
+	{ "npm_", "^npm_[A-Za-z0-9]{36}$" },
+	{ "AIza", "^AIza[A-Za-z0-9_-]{35}$" },
+	{ "hf_", "^hf_[A-Za-z0-9]{34}$" },
+	{ "dckr_pat_", "^dckr_pat_[A-Za-z0-9_-]{27}$" },
+	{ "sk_live_", "^sk_live_[A-Za-z0-9]{24}$" },
+	{ "sk_test_", "^sk_test_[A-Za-z0-9]{24}$" },
+	{ "xoxb-", "^xoxb-[0-9]{10,13}-[0-9]{10,13}-[A-Za-z0-9]{24}$" },
+	{ "SG.", "^SG\\.[A-Za-z0-9_-]{22}\\.[A-Za-z0-9_-]{43}$" },
+	{ "jwt",
+	    "^eyJ[A-Za-z0-9_-]{33}\\.[A-Za-z0-9_-]{44}\\."
+	    "[A-Za-z0-9_-]{43}$" },
+	{ "", "^duenna-[A-Za-z0-9]{36}$" },
+	{ "xoxp-1.", "^xoxp-1\\.[A-Za-z0-9]{36}$" },
 };
+
+static bool
+has_shape(struct slice text, const char *pattern)
+{
+	char copy[PLACEHOLDER_SIZE_MAX + 1];
+	regex_t re;
+
+	snprintf(copy, sizeof(copy), "%.*s", SLICE_ARG(text));
+	assert_int_equal(regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB), 0);
+	bool fits = regexec(&re, copy, 0, NULL, 0) == 0;
+	regfree(&re);
+	return fits;
+}
 
 static void
 placeholder_has_the_shape_of_the_real_one(void **state)
@@ -34,14 +60,9 @@ placeholder_has_the_shape_of_the_real_one(void **state)
 		assert_true(
 		    placeholder_make(slice_of_str(shapes[i].like), 7, &p));
 		assert_int_equal(p.credential, 7);
-		assert_int_equal(p.n, shapes[i].n);
 		struct slice text = slice_of(p.text, p.n);
-		assert_true(
-		    slice_has_prefix(text, slice_of_str(shapes[i].before)));
+		assert_true(has_shape(text, shapes[i].pattern));
 		assert_true(placeholder_is_marked(text));
-		for (size_t k = 0; k < p.n; k++)
-			assert_true(ascii_is_alnum(p.text[k]) ||
-			    memchr("-_.", p.text[k], 3) != NULL);
 		assert_true(
 		    placeholder_make(slice_of_str(shapes[i].like), 7, &q));
 		assert_false(slice_eq(text, slice_of(q.text, q.n)));
