@@ -189,8 +189,10 @@ print_text(const struct program *p, const struct facts *f,
 	for (uint32_t i = 0; i < v->n_credentials; i++) {
 		struct program_credential c =
 		    program_credential(p, v->credentials[i]);
-		printf("  carries credential `%.*s` in %.*s\n",
-		    SLICE_ARG(c.name), SLICE_ARG(c.header));
+		printf("  carries credential `%.*s` in %s%.*s\n",
+		    SLICE_ARG(c.name),
+		    c.kind == CREDENTIAL_QUERY ? "the parameter " : "",
+		    SLICE_ARG(c.slot));
 	}
 	if (f->fault == REASON_ALLOW)
 		print_earlier(p, f, end);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cred/attach.h"
+#include "base/base64.h"
 #include "cred/foreign.h"
+#include "wire/query.h"
 
 void
 attach_init(struct attach *a)
@@ -19,56 +21,131 @@ attach_is_value(struct slice value)
 	return true;
 }
 
-int
-attach_add(struct attach *a, struct slice header, struct slice value,
-    enum err *err)
+/* The secret's half of `user:password`; empty if it is not there. */
+static struct slice
+half_of(const struct program_credential *c, struct slice pair)
 {
+	if (pair.n == 0 || pair.n <= c->user.n)
+		return (struct slice){ 0 };
+	return c->secret_is_user ? slice_first(pair, pair.n - 1) :
+				   slice_from(pair, c->user.n + 1);
+}
+
+/* What has to be looked for in bodies: the secret without what is ours. */
+static int
+find_secret(struct attach *a, struct slice value, enum err *err)
+{
+	const struct program_credential *c = &a->of[a->n];
+	uint8_t plain[SECRET_MAX];
+	size_t n = 0;
+	int result = -1;
+
+	*err = ERR_MESSAGE;
+	if (!slice_has_prefix(value, c->prefix))
+		return -1;
+	a->secrets[a->n] = slice_from(value, c->prefix.n);
+	if (c->kind != CREDENTIAL_BASIC)
+		return 0;
+	if (base64_decode(a->secrets[a->n], plain, &n))
+		result =
+		    secret_init(&a->decoded[a->n], slice_of(plain, n), err);
+	explicit_bzero(plain, sizeof(plain));
+	a->secrets[a->n] = half_of(c, secret_slice(&a->decoded[a->n]));
+	return result;
+}
+
+static bool
+is_taken(const struct attach *a, const struct program_credential *c)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (program_same_slot(&a->of[i], c))
+			return true;
+	return false;
+}
+
+int
+attach_add(struct attach *a, const struct program_credential *c,
+    struct slice value, enum err *err)
+{
+	bool in_query = c->kind == CREDENTIAL_QUERY;
+
 	if (a->n == ATTACH_MAX) {
 		*err = ERR_FULL;
 		return -1;
 	}
 	*err = ERR_MESSAGE;
-	if (!field_is_token(header) || !attach_is_value(value) ||
-	    value.n > SECRET_MAX)
+	if (!field_is_token(c->slot) || !attach_is_value(value) ||
+	    value.n > SECRET_MAX || is_taken(a, c))
 		return -1;
-	for (size_t i = 0; i < a->n; i++)
-		if (foreign_same_field(a->fields[i].name, header))
-			return -1;
 	if (secret_init(&a->values[a->n], value, err) != 0)
 		return -1;
-	a->fields[a->n] = (struct field){ .name = header,
-		.value = secret_slice(&a->values[a->n]) };
+	value = secret_slice(&a->values[a->n]);
+	a->of[a->n] = *c;
+	if (find_secret(a, value, err) != 0) {
+		secret_release(&a->decoded[a->n]);
+		secret_release(&a->values[a->n]);
+		return -1;
+	}
+	struct field *f = in_query ? &a->parameters[a->n_parameters++] :
+				     &a->fields[a->n_fields++];
+	*f = (struct field){ .name = c->slot, .value = value };
 	a->n++;
 	return 0;
 }
 
-/* Is it the name of a slot that we fill? */
+/* Is it the name of a header that we fill? */
 static bool
-is_ours(const struct attach *a, struct slice name)
+is_our_field(const struct attach *a, struct slice name)
 {
-	for (size_t i = 0; i < a->n; i++)
+	for (size_t i = 0; i < a->n_fields; i++)
 		if (foreign_same_field(name, a->fields[i].name))
 			return true;
 	return false;
 }
 
 size_t
-attach_clear_slots(const struct attach *a, struct field_list *fields)
+attach_clear_fields(const struct attach *a, struct field_list *fields)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < fields->n; i++)
-		if (!is_ours(a, fields->at[i].name))
+		if (!is_our_field(a, fields->at[i].name))
 			fields->at[kept++] = fields->at[i];
 	size_t gone = fields->n - kept;
 	fields->n = kept;
 	return gone;
 }
 
+static bool
+is_our_parameter(const struct attach *a, struct slice raw_key)
+{
+	for (size_t i = 0; i < a->n_parameters; i++)
+		if (query_is_fold(raw_key, a->parameters[i].name))
+			return true;
+	return false;
+}
+
+bool
+attach_clear_query(const struct attach *a, struct slice query, struct wr *w)
+{
+	struct query_pair pair;
+	bool any = false;
+
+	while (query_take(&query, &pair)) {
+		if (is_our_parameter(a, pair.key))
+			continue;
+		query_put_pair(w, &pair);
+		any = true;
+	}
+	return any;
+}
+
 void
 attach_wipe(struct attach *a)
 {
-	for (size_t i = 0; i < a->n; i++)
+	for (size_t i = 0; i < a->n; i++) {
 		secret_release(&a->values[i]);
+		secret_release(&a->decoded[i]);
+	}
 	*a = (struct attach){ 0 };
 }

@@ -60,20 +60,6 @@ foreign_same_field(struct slice a, struct slice b)
 	return true;
 }
 
-/* A key, decoded, equals the lower-case text. */
-static bool
-same_key(struct slice raw, const char *text)
-{
-	int c = query_take_char(&raw);
-
-	for (; *text != '\0' && c >= 0; text++) {
-		if (ascii_lower((uint8_t)c) != (uint8_t)*text)
-			return false;
-		c = query_take_char(&raw);
-	}
-	return *text == '\0' && c < 0;
-}
-
 bool
 foreign_is_field(struct slice name, enum foreign_slot *slot)
 {
@@ -91,7 +77,8 @@ bool
 foreign_is_key(struct slice raw_key, enum foreign_slot *slot)
 {
 	for (size_t i = 0; i < COUNT_OF(slots); i++) {
-		if (slots[i].kind == KEY && same_key(raw_key, slots[i].text)) {
+		if (slots[i].kind == KEY &&
+		    query_is_fold(raw_key, slice_of_str(slots[i].text))) {
 			*slot = (enum foreign_slot)i;
 			return true;
 		}
@@ -103,7 +90,7 @@ bool
 foreign_is_signature(struct slice raw_key)
 {
 	for (size_t i = 0; i < COUNT_OF(signatures); i++)
-		if (same_key(raw_key, signatures[i]))
+		if (query_is_fold(raw_key, slice_of_str(signatures[i])))
 			return true;
 	return false;
 }
@@ -136,13 +123,7 @@ foreign_strip_query(struct slice query, uint32_t which, struct wr *w)
 		if (foreign_is_key(pair.key, &slot) &&
 		    (which & 1U << slot) != 0)
 			continue;
-		if (any)
-			wr_u8(w, '&');
-		wr_bytes(w, pair.key);
-		if (pair.has_value) {
-			wr_u8(w, '=');
-			wr_bytes(w, pair.value);
-		}
+		query_put_pair(w, &pair);
 		any = true;
 	}
 	return any;

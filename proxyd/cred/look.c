@@ -27,7 +27,8 @@ look_slots_init(struct look_slots *slots, const struct program *p)
 	slots->n = n;
 	for (uint32_t i = 0; i < n; i++) {
 		struct program_credential c = program_credential(p, i);
-		slots->at[i] = (struct look_slot){ c.header, c.prefix };
+		slots->at[i] = (struct look_slot){ c.slot, c.prefix,
+			c.kind == CREDENTIAL_QUERY };
 	}
 	return 0;
 }
@@ -143,8 +144,8 @@ look_basic(struct look *l, struct slice encoded)
 static bool
 is_slot_of(const struct look *l, uint32_t credential, struct slice name)
 {
-	return credential < l->slots->n &&
-	    ascii_eq_fold(name, l->slots->at[credential].header);
+	return credential < l->slots->n && !l->slots->at[credential].in_query &&
+	    ascii_eq_fold(name, l->slots->at[credential].name);
 }
 
 /* The placeholder behind the prefix that some credential of this header has. */
@@ -210,7 +211,7 @@ look_fields(struct look *l)
 	}
 }
 
-/* Escapes could hide a mark from a plain look. */
+/* A text and what its escapes hide, neither of them a slot. */
 static void
 look_decoded(struct look *l, struct slice raw)
 {
@@ -218,24 +219,63 @@ look_decoded(struct look *l, struct slice raw)
 	size_t n = 0;
 	int c;
 
+	look_outside(l, raw);
 	while (n < sizeof(plain) && (c = query_take_char(&raw)) >= 0)
 		plain[n++] = (uint8_t)c;
 	look_outside(l, slice_of(plain, n));
 }
 
-static void
-look_query(struct look *l)
+/* The placeholder that is all of a parameter's value, in its slot; or NULL. */
+static const struct placeholder *
+find_in_parameter(const struct look *l, const struct query_pair *pair)
 {
-	struct slice rest = l->head->query;
-	struct query_pair pair;
+	uint8_t plain[PLACEHOLDER_SIZE_MAX];
+	struct slice raw = pair->value;
+	size_t n = 0;
+	int c;
+
+	while (n < sizeof(plain) && (c = query_take_char(&raw)) >= 0)
+		plain[n++] = (uint8_t)c;
+	const struct placeholder *p =
+	    raw.n == 0 ? placeholder_find(l->set, slice_of(plain, n)) : NULL;
+	if (p == NULL || p->credential >= l->slots->n)
+		return NULL;
+	const struct look_slot *slot = &l->slots->at[p->credential];
+	return slot->in_query && query_is_fold(pair->key, slot->name) ? p :
+									NULL;
+}
+
+static void
+look_pair(struct look *l, const struct query_pair *pair)
+{
+	const struct placeholder *p = find_in_parameter(l, pair);
 	enum foreign_slot slot;
 
-	while (query_take(&rest, &pair)) {
-		if (foreign_is_key(pair.key, &slot))
-			l->facts->foreign |= 1U << slot;
-		if (foreign_is_signature(pair.key))
-			l->facts->signed_url = true;
+	if (p != NULL) {
+		note_in_slot(l, p->credential);
+		return;
 	}
+	look_decoded(l, pair->key);
+	look_decoded(l, pair->value);
+	if (foreign_is_key(pair->key, &slot))
+		l->facts->foreign |= 1U << slot;
+	if (foreign_is_signature(pair->key))
+		l->facts->signed_url = true;
+}
+
+/* What was checked as the query is the target's end; else all is outside. */
+static void
+look_target(struct look *l)
+{
+	struct slice target = l->head->target, rest = l->head->query;
+	struct query_pair pair;
+
+	if (rest.n <= target.n &&
+	    slice_eq(slice_from(target, target.n - rest.n), rest))
+		target = slice_first(target, target.n - rest.n);
+	look_decoded(l, target);
+	while (query_take(&rest, &pair))
+		look_pair(l, &pair);
 }
 
 void
@@ -250,8 +290,6 @@ look_at(const struct look_head *head, const struct look_slots *slots,
 	facts->placeholder_of = 0;
 	facts->placeholder_also = 0;
 	look_outside(&l, head->method);
-	look_outside(&l, head->target);
-	look_decoded(&l, head->target);
-	look_query(&l);
+	look_target(&l);
 	look_fields(&l);
 }

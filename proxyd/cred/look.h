@@ -6,7 +6,8 @@
  * A placeholder is in its slot if it stands in its credential's header, once,
  * as the only parameter of any scheme (`Bearer P`, `token P`, `P`) or in Basic
  * as user with any password, or as password with any user (`P:`,
- * `P:x-oauth-basic`, `x:P`).  Anywhere else in a head, under any other header,
+ * `P:x-oauth-basic`, `x:P`); of kind `query`, if it is its parameter's whole
+ * value.  Anywhere else in a head, under any other header,
  * in the target, in a name, twice, glued to anything, or wrapped once more in
  * Base64, it is misplaced; one that is marked but not of this sandbox is
  * foreign.
@@ -29,7 +30,8 @@ struct look_head {
 
 /* The slots of a program's credentials, by their index. */
 struct look_slot {
-	struct slice header, prefix; /* borrowed from the program */
+	struct slice name, prefix; /* borrowed from the program */
+	bool in_query; /* the name of a parameter, not of a header */
 };
 
 struct look_slots {

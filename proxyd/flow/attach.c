@@ -7,30 +7,14 @@
 #include "flow/request.h"
 #include "flow/watchers.h"
 
-/* The secret in a slot's value, without what our own prefix added. */
-static struct slice
-bare(const struct request *r, uint32_t i)
-{
-	struct slice prefix = program_credential(r->generation->program,
-	    r->verdict.credentials[i])
-				  .prefix;
-	struct slice value = r->attach.fields[i].value;
-
-	return slice_has_prefix(value, prefix) ? slice_from(value, prefix.n) :
-						 value;
-}
-
 /* The released secrets are looked for in both directions. */
 static bool
 watch_bodies(struct request *r)
 {
-	struct slice secrets[ATTACH_MAX];
 	struct stage *leak;
 
-	for (uint32_t i = 0; i < r->attach.n; i++)
-		secrets[i] = bare(r, i);
 	search_free(r->forms);
-	r->forms = mask_forms(secrets, r->attach.n);
+	r->forms = mask_forms(r->attach.secrets, r->attach.n);
 	if (r->forms == NULL)
 		return false;
 	/* A request that is tried again has its stage already, and no body. */
@@ -64,15 +48,45 @@ watch_placeholders(struct request *r)
 	return true;
 }
 
+/* What the client has in our slots goes.  False: no memory. */
+static bool
+clear_slots(struct request *r)
+{
+	struct target *t = &r->x.req.target;
+	uint8_t *left;
+	struct wr w;
+
+	(void)attach_clear_fields(&r->attach, &r->x.req.fields);
+	if (r->attach.n_parameters == 0 || !t->has_query)
+		return true;
+	left = malloc(t->query.n + 1);
+	if (left == NULL)
+		return false;
+	w = wr_of(left, t->query.n);
+	t->has_query = attach_clear_query(&r->attach, t->query, &w);
+	t->query = wr_slice(&w);
+	free(r->query);
+	r->query = left;
+	return !w.bad;
+}
+
 static void
 all_attached(struct request *r)
 {
-	if ((r->attach.n != 0 && !watch_bodies(r)) || !watch_placeholders(r)) {
+	const struct attach *a = &r->attach;
+
+	if ((a->n != 0 && !watch_bodies(r)) || !watch_placeholders(r) ||
+	    !clear_slots(r)) {
 		exchange_refuse(&r->x, REASON_INTERNAL, "out of memory");
 		return;
 	}
-	(void)attach_clear_slots(&r->attach, &r->x.req.fields);
-	exchange_attached(&r->x, r->attach.fields, r->attach.n);
+	const struct exchange_slots slots = {
+		.fields = a->fields,
+		.parameters = a->parameters,
+		.n_fields = a->n_fields,
+		.n_parameters = a->n_parameters,
+	};
+	exchange_attached(&r->x, &slots);
 }
 
 static void ask_next(struct request *r);
@@ -99,15 +113,13 @@ on_released(enum reason reason, struct slice value, void *arg)
 {
 	struct request *r = arg;
 	enum err err = ERR_NONE;
+	struct program_credential c = program_credential(r->generation->program,
+	    r->verdict.credentials[r->attach.n]);
 
 	r->asked = NULL;
 	if (reason != REASON_ALLOW) {
 		refuse_unreleased(r, reason);
-	} else if (attach_add(&r->attach,
-		       program_credential(r->generation->program,
-			   r->verdict.credentials[r->attach.n])
-			   .header,
-		       value, &err) != 0) {
+	} else if (attach_add(&r->attach, &c, value, &err) != 0) {
 		exchange_refuse(&r->x, REASON_CRED_UNAVAILABLE, err_text(err));
 	} else {
 		ask_next(r);

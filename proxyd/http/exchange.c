@@ -201,12 +201,11 @@ exchange_reached(struct exchange *x, struct stream *s, bool pooled)
 }
 
 void
-exchange_attached(struct exchange *x, const struct field *credentials, size_t n)
+exchange_attached(struct exchange *x, const struct exchange_slots *slots)
 {
 	if (x->phase != EXCHANGE_ATTACH)
 		return;
-	x->credentials = credentials;
-	x->n_credentials = n;
+	x->credentials = *slots;
 	x->answer_yes = true;
 }
 

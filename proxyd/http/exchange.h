@@ -71,6 +71,12 @@ struct exchange_ops {
 	void (*on_limit)(void *arg); /* the timer: call exchange_run() */
 };
 
+/* Credentials: written last into the head, and behind the query. */
+struct exchange_slots {
+	const struct field *fields, *parameters;
+	size_t n_fields, n_parameters;
+};
+
 struct exchange {
 	const struct exchange_ops *ops;
 	void *arg;		   /* borrowed */
@@ -92,9 +98,8 @@ struct exchange {
 
 	struct buf answer_head; /* owned; res points into it */
 	struct h1_response res;
-	const struct field *credentials; /* owner's; NULL once sent */
-	size_t n_credentials;
-	struct h1_way up, down; /* owned; the bodies */
+	struct exchange_slots credentials; /* owner's; empty once sent */
+	struct h1_way up, down;		   /* owned; the bodies */
 
 	uint64_t bytes_up, bytes_down; /* put towards each side */
 	uint64_t started_ms, moved;    /* by clock_ms(); bytes at last look */
@@ -131,9 +136,8 @@ bool exchange_may_continue(const struct exchange *x);
 void exchange_allow(struct exchange *x);
 /* `s` is the exchange's now, ready; pooled: it has been used before. */
 void exchange_reached(struct exchange *x, struct stream *s, bool pooled);
-/* The fields, written last into the head, live until `sent` or `ended`. */
-void exchange_attached(struct exchange *x, const struct field *credentials,
-    size_t n);
+/* What `slots` has lives until `sent` or `ended`. */
+void exchange_attached(struct exchange *x, const struct exchange_slots *slots);
 /*
  * Refuse with x->refusal; x->fail is what the record says.  In any phase before
  * an answer has begun; afterwards the answer is cut.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/exchange_step.h"
 #include "base/clock.h"
+#include "wire/query.h"
 
 /* --- HEAD to ATTACH ------------------------------------------------------ */
 
@@ -106,22 +107,37 @@ exchange_step_attach(struct exchange *x)
 
 /* --- SEND ---------------------------------------------------------------- */
 
+/* Bytes that credentials take in a head: not counted, since they would tell of
+ * a secret's length. */
+static size_t
+slots_size(const struct exchange_slots *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_fields; i++)
+		n += s->fields[i].name.n + 4 + s->fields[i].value.n;
+	for (size_t i = 0; i < s->n_parameters; i++)
+		n += 1 +
+		    query_put_size(s->parameters[i].name,
+			s->parameters[i].value);
+	return n;
+}
+
 /* The head, written anew from what was understood; credentials last. */
 static bool
 send_head(struct exchange *x)
 {
 	struct h1_new_request r = h1_new_request(&x->req, x->path, x->host);
-	size_t secret = 0;
+	size_t secret = slots_size(&x->credentials);
 	struct buf room;
 	bool ok = false;
 
-	for (size_t i = 0; i < x->n_credentials; i++)
-		secret +=
-		    x->credentials[i].name.n + 4 + x->credentials[i].value.n;
 	buf_init(&room, H1_WRITE_MAX(secret));
 	r.port = x->port;
-	r.credentials = x->credentials;
-	r.n_credentials = x->n_credentials;
+	r.credentials = x->credentials.fields;
+	r.n_credentials = x->credentials.n_fields;
+	r.parameters = x->credentials.parameters;
+	r.n_parameters = x->credentials.n_parameters;
 	uint8_t *p = buf_room(&room, room.max);
 	if (p != NULL) {
 		struct wr w = wr_of(p, room.max);
@@ -132,8 +148,7 @@ send_head(struct exchange *x)
 		x->bytes_up += w.n - secret;
 	}
 	buf_wipe(&room);
-	x->credentials = NULL;
-	x->n_credentials = 0;
+	x->credentials = (struct exchange_slots){ NULL };
 	x->head_sent = true;
 	x->ops->sent(x, x->arg);
 	return ok;

@@ -11,6 +11,8 @@
 #ifndef KEEP_FRESH_H
 #define KEEP_FRESH_H
 
+#include <stdint.h>
+
 #include "base/attr.h"
 #include "base/err.h"
 #include "net/loop.h"

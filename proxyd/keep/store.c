@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "keep/store.h"
+#include "base/base64.h"
 #include "base/clock.h"
+#include "base/wr.h"
 
 struct stored {
-	struct secret secret; /* owned; empty: none */
-	uint64_t until_ms;    /* by clock_ms(); 0: for ever */
+	struct secret value; /* owned: of the slot; empty: none */
+	uint64_t until_ms;   /* by clock_ms(); 0: for ever */
 };
 
 struct store {
@@ -29,7 +31,7 @@ static void
 drop_owner(struct store *s)
 {
 	for (uint32_t i = 0; i < s->n_secrets; i++)
-		secret_release(&s->secrets[i].secret);
+		secret_release(&s->secrets[i].value);
 	free(s->secrets);
 	s->secrets = NULL;
 	s->n_secrets = 0;
@@ -84,17 +86,57 @@ trim(struct slice bytes)
 	return bytes;
 }
 
-/* What may stand in a header: no control, no blank at an end, not nothing. */
+/* What may stand in a request: no control, no blank at an end, not nothing; no
+ * colon in the user of Basic (RFC 7617 2). */
 static bool
-is_usable(struct slice secret)
+is_usable(struct slice secret, const struct program_credential *c)
 {
 	if (secret.n == 0 || secret.p[0] == ' ' ||
 	    secret.p[secret.n - 1] == ' ')
 		return false;
 	for (size_t i = 0; i < secret.n; i++)
-		if (secret.p[i] < ' ' || secret.p[i] == 0x7f)
+		if (secret.p[i] < ' ' || secret.p[i] == 0x7f ||
+		    (secret.p[i] == ':' && c->secret_is_user))
 			return false;
 	return true;
+}
+
+/* The user and the password of Basic, encoded. */
+static void
+put_basic(struct wr *w, struct slice secret, const struct program_credential *c)
+{
+	uint8_t pair[SECRET_MAX];
+	char text[BASE64_SIZE(SECRET_MAX)];
+	struct wr p = wr_of(pair, sizeof(pair));
+
+	wr_bytes(&p, c->secret_is_user ? secret : c->user);
+	wr_u8(&p, ':');
+	wr_bytes(&p, c->secret_is_user ? SLICE("") : secret);
+	w->bad = w->bad || p.bad;
+	wr_bytes(w, slice_of(text, base64_encode(wr_slice(&p), text)));
+	explicit_bzero(pair, sizeof(pair));
+	explicit_bzero(text, sizeof(text));
+}
+
+/* The value of its slot.  0, or -1: it does not fit, or there is no memory. */
+static int
+make_value(struct slice secret, const struct program_credential *c,
+    struct secret *value, enum err *err)
+{
+	uint8_t text[SECRET_MAX];
+	struct wr w = wr_of(text, sizeof(text));
+	int result = -1;
+
+	wr_bytes(&w, c->prefix);
+	if (c->kind == CREDENTIAL_BASIC)
+		put_basic(&w, secret, c);
+	else
+		wr_bytes(&w, secret);
+	*err = ERR_MESSAGE;
+	if (!w.bad)
+		result = secret_init(value, wr_slice(&w), err);
+	explicit_bzero(text, sizeof(text));
+	return result;
 }
 
 int
@@ -106,19 +148,21 @@ store_set_secret(struct store *s, uint32_t credential, bool here,
 	*err = ERR_MESSAGE;
 	if (credential >= s->n_secrets)
 		return -1;
-	secret_release(&s->secrets[credential].secret);
-	if (!here || !is_usable(secret))
+	secret_release(&s->secrets[credential].value);
+	struct owner_credential c = owner_credential(s->owner, credential);
+	if (!here || !is_usable(secret, &c.public))
 		return -1;
-	uint32_t for_ms = owner_credential(s->owner, credential).for_ms;
-	s->secrets[credential].until_ms = for_ms == 0 ? 0 : clock_ms() + for_ms;
-	return secret_init(&s->secrets[credential].secret, secret, err);
+	s->secrets[credential].until_ms =
+	    c.for_ms == 0 ? 0 : clock_ms() + c.for_ms;
+	return make_value(secret, &c.public, &s->secrets[credential].value,
+	    err);
 }
 
 void
 store_drop_secret(struct store *s, uint32_t credential)
 {
 	if (credential < s->n_secrets)
-		secret_release(&s->secrets[credential].secret);
+		secret_release(&s->secrets[credential].value);
 }
 
 bool
@@ -127,7 +171,7 @@ store_is_current(const struct store *s, uint32_t credential)
 	if (credential >= s->n_secrets)
 		return false;
 	const struct stored *k = &s->secrets[credential];
-	return k->secret.n != 0 &&
+	return k->value.n != 0 &&
 	    (k->until_ms == 0 || clock_ms() < k->until_ms);
 }
 
@@ -135,26 +179,12 @@ int
 store_value(const struct store *s, uint32_t credential, struct secret *value,
     enum err *err)
 {
-	uint8_t text[SECRET_MAX];
-	int result = -1;
-
 	*err = ERR_MISSING;
 	*value = (struct secret){ 0 };
-	if (credential >= s->n_secrets || s->secrets[credential].secret.n == 0)
+	if (credential >= s->n_secrets || s->secrets[credential].value.n == 0)
 		return -1;
-	struct slice secret = secret_slice(&s->secrets[credential].secret);
-	struct slice prefix =
-	    owner_credential(s->owner, credential).public.prefix;
-	*err = ERR_MEMORY;
-	if (prefix.n + secret.n <= sizeof(text)) {
-		if (prefix.n != 0)
-			memcpy(text, prefix.p, prefix.n);
-		memcpy(text + prefix.n, secret.p, secret.n);
-		result = secret_init(value, slice_of(text, prefix.n + secret.n),
-		    err);
-	}
-	explicit_bzero(text, sizeof(text));
-	return result;
+	return secret_init(value, secret_slice(&s->secrets[credential].value),
+	    err);
 }
 
 struct slice

@@ -229,7 +229,8 @@ flags_of(const struct load_rule *rule)
 	    (rule->hidden ? RULE_HIDDEN : 0U) |
 	    (rule->has_query ? RULE_QUERY : 0U) |
 	    (rule->query_others ? RULE_QUERY_OTHERS : 0U) |
-	    (rule->any_method ? RULE_ANY_METHOD : 0U);
+	    (rule->any_method ? RULE_ANY_METHOD : 0U) |
+	    (rule->signed_url ? RULE_SIGNED_URL : 0U);
 }
 
 static void
@@ -285,13 +286,15 @@ put_credentials(struct program_build *p)
 	for (uint32_t i = 0; i < n; i++) {
 		struct program_credential c = owner_credential(o, i).public;
 		build_string(&p->b, TABLE_CREDENTIALS, c.name);
-		build_string(&p->b, TABLE_CREDENTIALS, c.header);
+		build_string(&p->b, TABLE_CREDENTIALS, c.slot);
 		build_string(&p->b, TABLE_CREDENTIALS, c.prefix);
+		build_string(&p->b, TABLE_CREDENTIALS, c.user);
 		build_word(&p->b, TABLE_CREDENTIALS, c.kind);
 		build_word(&p->b, TABLE_CREDENTIALS,
 		    (c.response_filter ? CREDENTIAL_RESPONSE_FILTER : 0U) |
 			(c.ranges ? CREDENTIAL_RANGES : 0U) |
-			(c.echo_mask ? CREDENTIAL_ECHO_MASK : 0U));
+			(c.echo_mask ? CREDENTIAL_ECHO_MASK : 0U) |
+			(c.secret_is_user ? CREDENTIAL_SECRET_IS_USER : 0U));
 	}
 }
 

@@ -34,10 +34,12 @@ static void
 put_credential(struct build *b, const struct load_credential *c)
 {
 	build_string(b, OWNED_CREDENTIALS, c->name);
-	build_string(b, OWNED_CREDENTIALS, c->header);
+	build_string(b, OWNED_CREDENTIALS, c->slot);
 	build_string(b, OWNED_CREDENTIALS, c->prefix);
+	build_string(b, OWNED_CREDENTIALS, c->user);
 	build_word(b, OWNED_CREDENTIALS, c->kind);
-	build_word(b, OWNED_CREDENTIALS, c->flags);
+	build_word(b, OWNED_CREDENTIALS,
+	    c->flags | (c->secret_is_user ? CREDENTIAL_SECRET_IS_USER : 0U));
 	build_word(b, OWNED_CREDENTIALS, c->from);
 	build_string(b, OWNED_CREDENTIALS, c->source);
 	build_word(b, OWNED_CREDENTIALS, b->words[OWNED_PLACES] / PLACE_WORDS);

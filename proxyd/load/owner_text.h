@@ -9,9 +9,10 @@
 
 struct load_credential {
 	struct load_at at;
-	struct slice name, header, prefix;
+	struct slice name, slot, prefix, user;
 	enum credential_kind kind;
-	uint32_t flags; /* enum credential_flag */
+	bool secret_is_user; /* of Basic */
+	uint32_t flags;	     /* enum credential_flag */
 	enum secret_source from;
 	struct slice source;
 	uint32_t for_ms; /* 0: for ever */
@@ -80,7 +81,12 @@ void read_owner_file(struct read_owner *o, const struct doc_node *root);
 void read_credentials(struct read_owner *o, const struct doc_node *node);
 void read_upstream(struct read_owner *o, const struct doc_node *node);
 
-/* `secret:` of the credential that `node` is, into `c`. */
+/* Kind and slot of the credential that `node` is, and its `secret:`, into
+ * `c`; read_slot wants the kind. */
+bool read_kind(struct read_owner *o, const struct doc_node *node,
+    struct load_credential *c);
+bool read_slot(struct read_owner *o, const struct doc_node *node,
+    struct load_credential *c);
 bool read_secret(struct read_owner *o, const struct doc_node *node,
     struct load_credential *c);
 

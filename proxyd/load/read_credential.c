@@ -13,120 +13,16 @@ static const struct read_key credential_keys[] = {
 	{ "response_filter", READ_HERE },
 	{ "ranges", READ_HERE },
 	{ "echo", READ_HERE },
-	{ "parameter", READ_LATER },
+	{ "slot", READ_HERE },
+	{ "user", READ_HERE },
+	{ "parameter", READ_HERE },
 	{ "parts", READ_LATER },
-	{ "slot", READ_LATER },
-	{ "user", READ_LATER },
 };
 
 static const struct read_key place_keys[] = {
 	{ "env", READ_HERE },
 	{ "like", READ_HERE },
 };
-
-static const char *const later_kinds[] = { "basic", "query",
-	"client-certificate", "oauth2", "github-app", "aws-sigv4" };
-
-/* Ours to write, or nobody's: framing, hops, cookies, the target. */
-static const char *const no_slots[] = { "accept-encoding", "connection",
-	"content-encoding", "content-length", "content-type", "cookie", "date",
-	"expect", "forwarded", "host", "if-range", "keep-alive", "location",
-	"proxy-authenticate", "proxy-authorization", "proxy-connection",
-	"range", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade",
-	"via" };
-
-static bool
-read_kind(struct read_owner *o, const struct doc_node *node,
-    struct load_credential *c)
-{
-	const struct doc_node *kind = read_find(node, "kind");
-	struct slice text;
-
-	if (kind == NULL)
-		return read_refuse(&o->r, node,
-		    "`kind` is missing: `token` or `header`");
-	if (!read_scalar(&o->r, kind, "`token` or `header`", &text))
-		return false;
-	for (size_t i = 0; i < COUNT_OF(later_kinds); i++)
-		if (slice_eq_str(text, later_kinds[i]))
-			return read_refuse(&o->r, kind,
-			    "kind `%s` is not in this version: expected "
-			    "`token` or `header`",
-			    later_kinds[i]);
-	if (slice_eq_str(text, "header"))
-		c->kind = CREDENTIAL_HEADER;
-	else if (!slice_eq_str(text, "token"))
-		return read_refuse(&o->r, kind,
-		    "unknown kind: expected `token` or `header`");
-	return true;
-}
-
-static bool
-is_field_name(struct slice s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (!ascii_is_alnum(s.p[i]) &&
-		    memchr("!#$%&'*+-.^_`|~", s.p[i], 15) == NULL)
-			return false;
-	return s.n != 0 && s.n <= 64;
-}
-
-static bool
-read_header(struct read_owner *o, const struct doc_node *node,
-    struct load_credential *c)
-{
-	const struct doc_node *header = read_find(node, "header");
-
-	if (header == NULL)
-		return read_refuse(&o->r, node,
-		    "`header` is missing: the field that carries it, such as "
-		    "`X-Api-Key`");
-	if (!read_scalar(&o->r, header, "the name of a header", &c->header))
-		return false;
-	if (!is_field_name(c->header))
-		return read_refuse(&o->r, header,
-		    "`%.*s` is no name of a header", SLICE_ARG(c->header));
-	for (size_t i = 0; i < COUNT_OF(no_slots); i++)
-		if (ascii_eq_fold(c->header, slice_of_str(no_slots[i])))
-			return read_refuse(&o->r, header,
-			    "`%.*s` cannot carry a credential",
-			    SLICE_ARG(c->header));
-	return true;
-}
-
-/* The slot: a header and what stands before the secret in it. */
-static bool
-read_slot(struct read_owner *o, const struct doc_node *node,
-    struct load_credential *c)
-{
-	const struct doc_node *header = read_find(node, "header");
-	const struct doc_node *prefix = read_find(node, "prefix");
-
-	if (c->kind == CREDENTIAL_TOKEN) {
-		c->header = SLICE("Authorization");
-		c->prefix = SLICE("Bearer ");
-		const struct doc_node *extra = header != NULL ? header : prefix;
-		return extra == NULL ||
-		    read_refuse(&o->r, extra,
-			"a `token` goes into `Authorization`: `header` and "
-			"`prefix` are of `kind: header`");
-	}
-	if (!read_header(o, node, c))
-		return false;
-	if (prefix == NULL)
-		return true;
-	if (!read_scalar(&o->r, prefix, "the text before the secret",
-		&c->prefix))
-		return false;
-	for (size_t i = 0; i < c->prefix.n; i++)
-		if (c->prefix.p[i] >= 0x7f || c->prefix.n > 64)
-			return read_refuse(&o->r, prefix,
-			    "a prefix is ASCII, at most 64 bytes");
-	if (c->prefix.n != 0 && c->prefix.p[0] == ' ')
-		return read_refuse(&o->r, prefix,
-		    "a value does not begin with a blank");
-	return true;
-}
 
 static bool
 add_only(struct read_owner *o, const struct doc_node *node,
@@ -319,8 +215,8 @@ static void
 read_credential(struct read_owner *o, const struct doc_node *key)
 {
 	static bool (*const parts[])(struct read_owner *,
-	    const struct doc_node *, struct load_credential *) = { read_kind,
-		read_slot, read_secret, read_only, read_places, read_flags };
+	    const struct doc_node *, struct load_credential *) = { read_secret,
+		read_only, read_places, read_flags };
 	struct load_credential c = { .at = read_at(&o->r, key) };
 	struct load_owner_text *t = o->out;
 	bool good = true;
@@ -330,6 +226,11 @@ read_credential(struct read_owner *o, const struct doc_node *key)
 	    !read_keys(&o->r, key->value, credential_keys,
 		COUNT_OF(credential_keys), NULL))
 		return;
+	/* Without a kind there is nothing to be said of its slot. */
+	if (read_kind(o, key->value, &c))
+		good = read_slot(o, key->value, &c);
+	else
+		good = false;
 	for (size_t i = 0; i < COUNT_OF(parts); i++)
 		good = parts[i](o, key->value, &c) && good;
 	for (uint32_t i = 0; good && i < c.n_places; i++)

@@ -4,7 +4,6 @@
  * configuration: credentials within their `only:`, addresses within
  * `private:`.
  */
-#include "base/ascii.h"
 #include "load/pattern.h"
 #include "load/read_policy.h"
 #include "policy/address.h"
@@ -107,17 +106,18 @@ static bool
 check_slot(struct read_policy *p, const struct doc_node *node,
     const struct load_rule *rule, uint32_t credential)
 {
-	const struct image *m = &p->in->owner->image;
-	struct slice header =
-	    image_string(m, OWNED_CREDENTIALS, credential, CREDENTIAL_HEADER_S);
+	struct program_credential c =
+	    owner_credential(p->in->owner, credential).public;
 
 	for (uint32_t i = 0; i < rule->n_credentials; i++) {
-		struct slice other = image_string(m, OWNED_CREDENTIALS,
-		    rule->credentials[i], CREDENTIAL_HEADER_S);
-		if (ascii_eq_fold(header, other))
+		struct program_credential other =
+		    owner_credential(p->in->owner, rule->credentials[i]).public;
+		if (program_same_slot(&c, &other))
 			return read_refuse(&p->r, node,
-			    "two credentials for one slot, the header `%.*s`",
-			    SLICE_ARG(header));
+			    "`%.*s` and `%.*s` have one slot, the %s `%.*s`",
+			    SLICE_ARG(other.name), SLICE_ARG(c.name),
+			    c.kind == CREDENTIAL_QUERY ? "parameter" : "header",
+			    SLICE_ARG(c.slot));
 	}
 	return true;
 }

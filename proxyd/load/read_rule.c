@@ -11,6 +11,7 @@ static const struct read_key rule_keys[] = {
 	{ "query", READ_HERE },
 	{ "credential", READ_HERE },
 	{ "foreign_credentials", READ_HERE },
+	{ "signed_url", READ_HERE },
 	{ "addresses", READ_HERE },
 	{ "encoded_slash", READ_HERE },
 	{ "api", READ_LATER },
@@ -29,7 +30,6 @@ static const struct read_key rule_keys[] = {
 	{ "public_suffix", READ_LATER },
 	{ "push", READ_LATER },
 	{ "report", READ_LATER },
-	{ "signed_url", READ_LATER },
 	{ "secret", READ_CREDENTIAL },
 	{ "only", READ_CREDENTIAL },
 	{ "place", READ_CREDENTIAL },
@@ -44,7 +44,7 @@ static const struct read_key rule_keys[] = {
 
 /* What can stand beside `allow` only. */
 static const char *const allow_keys[] = { "credential", "foreign_credentials",
-	"addresses", "encoded_slash" };
+	"signed_url", "addresses", "encoded_slash" };
 
 static bool
 add_pattern(struct read_policy *p, const struct doc_node *node,
@@ -149,6 +149,27 @@ read_foreign(const struct read *r, const struct doc_node *node,
 	    SLICE_ARG(text));
 }
 
+/* Signatures of one URL: `pass` lifts what is refused on hosts with a token. */
+static bool
+read_signed_url(const struct read *r, const struct doc_node *node,
+    struct load_rule *rule)
+{
+	struct slice text;
+
+	if (!read_scalar(r, node, "`refuse` or `pass`", &text))
+		return false;
+	rule->signed_url = slice_eq_str(text, "pass");
+	if (!rule->signed_url && !slice_eq_str(text, "refuse"))
+		return read_refuse(r, node,
+		    "expected `refuse` or `pass`, found `%.*s`",
+		    SLICE_ARG(text));
+	if (rule->signed_url)
+		load_advise(r->report, read_at(r, node),
+		    "`signed_url: pass`: the command may use URLs that "
+		    "somebody else has signed, an attacker too");
+	return true;
+}
+
 static bool
 read_slash(const struct read *r, const struct doc_node *node,
     struct load_rule *rule)
@@ -211,9 +232,9 @@ read_rule(struct read_policy *p, const struct doc_node *node, uint32_t index,
 {
 	static bool (*const readers[])(const struct read *,
 	    const struct doc_node *, struct load_rule *) = { read_methods,
-		read_query, read_foreign, read_slash };
+		read_query, read_foreign, read_signed_url, read_slash };
 	static const char *const keys[] = { "methods", "query",
-		"foreign_credentials", "encoded_slash" };
+		"foreign_credentials", "signed_url", "encoded_slash" };
 	uint32_t before = p->r.report->n_errors;
 	bool unknown = false;
 

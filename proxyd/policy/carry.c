@@ -8,8 +8,9 @@ static uint32_t
 slots_taken(const struct ask *a)
 {
 	static const struct {
-		const char *header;
+		const char *name;
 		enum foreign_slot slot;
+		bool in_query;
 	} slots[] = {
 		{ "authorization", FOREIGN_AUTHORIZATION },
 		{ "proxy-authorization", FOREIGN_PROXY_AUTHORIZATION },
@@ -21,15 +22,20 @@ slots_taken(const struct ask *a)
 		{ "job-token", FOREIGN_JOB_TOKEN },
 		{ "ocp-apim-subscription-key",
 		    FOREIGN_OCP_APIM_SUBSCRIPTION_KEY },
+		{ "access_token", FOREIGN_QUERY_ACCESS_TOKEN, true },
+		{ "api_key", FOREIGN_QUERY_API_KEY, true },
+		{ "private_token", FOREIGN_QUERY_PRIVATE_TOKEN, true },
 	};
 	uint32_t taken = 0;
 
 	for (uint32_t c = 0; c < a->v.n_credentials; c++) {
-		struct slice header = image_string(a->m, TABLE_CREDENTIALS,
-		    a->v.credentials[c], CREDENTIAL_HEADER_S);
+		struct program_credential ours = inside_credential(a->m,
+		    TABLE_CREDENTIALS, a->v.credentials[c]);
+		bool in_query = ours.kind == CREDENTIAL_QUERY;
 		for (size_t i = 0; i < COUNT_OF(slots); i++)
-			if (ascii_eq_fold(header,
-				slice_of_str(slots[i].header)))
+			if (slots[i].in_query == in_query &&
+			    ascii_eq_fold(ours.slot,
+				slice_of_str(slots[i].name)))
 				taken |= 1U << slots[i].slot;
 	}
 	return taken;
@@ -100,6 +106,8 @@ carry_judge(struct ask *a)
 	const struct facts *f = a->f;
 	uint32_t mode =
 	    image_word(a->m, TABLE_RULES, a->v.rule, RULE_FOREIGN_MODE);
+	uint32_t flags =
+	    image_word(a->m, TABLE_RULES, a->v.rule, RULE_FLAG_BITS);
 	bool no_range;
 
 	put_credentials(a, &no_range);
@@ -109,7 +117,8 @@ carry_judge(struct ask *a)
 		return REASON_CRED_MISPLACED;
 	if (f->foreign != 0 && mode == FOREIGN_REFUSE)
 		return REASON_CRED_CLIENT_AUTH;
-	if (f->signed_url && is_credential_host(a))
+	if (f->signed_url && (flags & RULE_SIGNED_URL) == 0 &&
+	    is_credential_host(a))
 		return REASON_CRED_CLIENT_AUTH;
 	if (f->range && no_range)
 		return REASON_HTTP_HEADER;

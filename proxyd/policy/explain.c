@@ -137,7 +137,7 @@ is_no_rule(enum reason reason)
 
 /* What to do about refusals that no other rule would lift. */
 static const char *
-advice(enum reason reason)
+advice(enum reason reason, const struct facts *f)
 {
 	static const struct {
 		enum reason reason;
@@ -147,8 +147,8 @@ advice(enum reason reason)
 		    "; send the placeholder or nothing, or let the rule say "
 		    "`foreign_credentials: strip` or `pass`" },
 		{ REASON_CRED_MISPLACED,
-		    "; the placeholder belongs alone in the header of its "
-		    "credential, to a host whose rule has that credential" },
+		    "; the placeholder belongs alone in the header or "
+		    "parameter of its credential, to a host whose rule has that credential" },
 		{ REASON_HTTP_HEADER,
 		    "; a Range is refused where a token is attached, unless "
 		    "the credential says `ranges: true`" },
@@ -156,6 +156,10 @@ advice(enum reason reason)
 		    "; make a connection of its own for that name" },
 	};
 
+	if (reason == REASON_CRED_CLIENT_AUTH && f->foreign == 0)
+		return "; it is the signature of a URL, on a host where a "
+		       "token is attached: the rule would have to say "
+		       "`signed_url: pass`";
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (rows[i].reason == reason)
 			return rows[i].text;
@@ -183,7 +187,7 @@ policy_explain(const struct program *p, const struct facts *f,
 	}
 	buf_put_str(out, reason_meaning(v->reason));
 	if (f->fault == REASON_ALLOW)
-		buf_put_str(out, advice(v->reason));
+		buf_put_str(out, advice(v->reason, f));
 	if (v->rule != VERDICT_NONE) {
 		buf_put_str(out, "; ");
 		put_rule(out, p, v->rule);

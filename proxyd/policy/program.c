@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/ascii.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "policy/hostset.h"
@@ -67,10 +68,10 @@ static const struct image_check checks[] = {
 	{ TABLE_PREFIXES, PREFIX_FAMILY, CHECK_BELOW, 7 },
 	{ TABLE_PREFIXES, PREFIX_BITS, CHECK_BELOW, 129 },
 	{ TABLE_CREDENTIALS, CREDENTIAL_NAME_S, CHECK_STRING, 0 },
-	{ TABLE_CREDENTIALS, CREDENTIAL_HEADER_S, CHECK_STRING, 0 },
+	{ TABLE_CREDENTIALS, CREDENTIAL_SLOT_S, CHECK_STRING, 0 },
 	{ TABLE_CREDENTIALS, CREDENTIAL_PREFIX_S, CHECK_STRING, 0 },
-	{ TABLE_CREDENTIALS, CREDENTIAL_KIND, CHECK_BELOW,
-	    CREDENTIAL_HEADER + 1 },
+	{ TABLE_CREDENTIALS, CREDENTIAL_USER_S, CHECK_STRING, 0 },
+	{ TABLE_CREDENTIALS, CREDENTIAL_KIND, CHECK_BELOW, CREDENTIAL_KINDS },
 	{ TABLE_CREDENTIALS, CREDENTIAL_FLAG_BITS, CHECK_BELOW,
 	    CREDENTIAL_FLAGS + 1 },
 };
@@ -261,16 +262,37 @@ inside_credential(const struct image *m, unsigned table, uint32_t i)
 
 	return (struct program_credential){
 		.name = image_string(m, table, i, CREDENTIAL_NAME_S),
-		.kind = image_word(m, table, i, CREDENTIAL_KIND) ==
-			CREDENTIAL_HEADER ?
-		    CREDENTIAL_HEADER :
-		    CREDENTIAL_TOKEN,
-		.header = image_string(m, table, i, CREDENTIAL_HEADER_S),
+		.kind = (enum credential_kind)image_word(m, table, i,
+		    CREDENTIAL_KIND),
+		.slot = image_string(m, table, i, CREDENTIAL_SLOT_S),
 		.prefix = image_string(m, table, i, CREDENTIAL_PREFIX_S),
+		.user = image_string(m, table, i, CREDENTIAL_USER_S),
+		.secret_is_user = (flags & CREDENTIAL_SECRET_IS_USER) != 0,
 		.response_filter = (flags & CREDENTIAL_RESPONSE_FILTER) != 0,
 		.ranges = (flags & CREDENTIAL_RANGES) != 0,
 		.echo_mask = (flags & CREDENTIAL_ECHO_MASK) != 0,
 	};
+}
+
+static uint8_t
+fold(uint8_t c)
+{
+	return c == '_' ? '-' : ascii_lower(c);
+}
+
+bool
+program_same_slot(const struct program_credential *a,
+    const struct program_credential *b)
+{
+	if ((a->kind == CREDENTIAL_QUERY) != (b->kind == CREDENTIAL_QUERY) ||
+	    a->slot.n != b->slot.n)
+		return false;
+	if (a->kind == CREDENTIAL_QUERY)
+		return ascii_eq_fold(a->slot, b->slot);
+	for (size_t i = 0; i < a->slot.n; i++)
+		if (fold(a->slot.p[i]) != fold(b->slot.p[i]))
+			return false;
+	return true;
 }
 
 bool

@@ -48,13 +48,18 @@ void program_sandbox_name(struct slice policy, struct slice digits,
 enum credential_kind {
 	CREDENTIAL_TOKEN,  /* Authorization: Bearer */
 	CREDENTIAL_HEADER, /* a header of its own, with an optional prefix */
+	CREDENTIAL_BASIC,  /* Authorization: Basic */
+	CREDENTIAL_QUERY,  /* a parameter of the query */
+	CREDENTIAL_KINDS
 };
 
 struct program_credential {
 	struct slice name;
 	enum credential_kind kind;
-	struct slice header; /* the slot: "Authorization", or as configured */
+	struct slice slot;   /* the header's name, or the parameter's */
 	struct slice prefix; /* "Bearer ", or as configured; may be empty */
+	struct slice user;   /* of Basic, if the secret is the password */
+	bool secret_is_user; /* of Basic; the password is empty */
 	bool response_filter, ranges; /* keys of the credential (DESIGN 8) */
 	bool echo_mask; /* `echo: mask`: no route is closed after hits */
 };
@@ -83,6 +88,13 @@ bool program_rule_host(const struct program *p, uint32_t rule,
 uint32_t program_n_credentials(const struct program *p);
 struct program_credential program_credential(const struct program *p,
     uint32_t credential);
+
+/*
+ * Do two credentials have one slot?  Case does not matter, and in a header's
+ * name `_` is read as `-`, since origins take them for the same.  Pure.
+ */
+bool program_same_slot(const struct program_credential *a,
+    const struct program_credential *b);
 
 /*
  * The synthetic address of a name: that of its exact pattern, else of the

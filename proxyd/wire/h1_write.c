@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/h1_write.h"
 #include "base/ascii.h"
+#include "wire/query.h"
 
 static void
 put_number(struct wr *w, uint64_t v)
@@ -79,16 +80,30 @@ h1_new_request(const struct h1_request *req, struct slice path,
 	};
 }
 
+static void
+put_target(struct wr *w, const struct h1_new_request *r)
+{
+	const char *before = "?";
+
+	wr_bytes(w, r->path);
+	if (r->has_query) {
+		wr_bytes(w, SLICE("?"));
+		wr_bytes(w, r->query);
+		before = r->query.n == 0 ? "" : "&";
+	}
+	for (size_t i = 0; i < r->n_parameters; i++) {
+		wr_bytes(w, slice_of_str(before));
+		query_put(w, r->parameters[i].name, r->parameters[i].value);
+		before = "&";
+	}
+}
+
 void
 h1_put_request(struct wr *w, const struct h1_new_request *r)
 {
 	wr_bytes(w, r->method);
 	wr_bytes(w, SLICE(" "));
-	wr_bytes(w, r->path);
-	if (r->has_query) {
-		wr_bytes(w, SLICE("?"));
-		wr_bytes(w, r->query);
-	}
+	put_target(w, r);
 	wr_bytes(w, SLICE(" HTTP/1.1\r\n"));
 	put_host(w, r);
 	for (size_t i = 0; i < r->fields->n; i++) {

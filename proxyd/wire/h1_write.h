@@ -35,6 +35,8 @@ struct h1_new_request {
 	bool skip_expect;		 /* leave the client's Expect out */
 	const struct field *credentials; /* written last, in order */
 	size_t n_credentials;
+	const struct field *parameters; /* behind the query, escaped */
+	size_t n_parameters;
 };
 
 /* The new request for `req`, with nothing added and no credential. */

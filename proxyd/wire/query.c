@@ -96,6 +96,78 @@ query_eq(struct slice a, struct slice b)
 	return true;
 }
 
+static bool
+is_unreserved(int c)
+{
+	return c >= 0 && c < 0x80 &&
+	    (ascii_is_alnum((uint8_t)c) || c == '-' || c == '.' || c == '_' ||
+		c == '~');
+}
+
+bool
+query_is_fold(struct slice raw, struct slice plain)
+{
+	for (size_t i = 0; i < plain.n; i++) {
+		int c = query_take_char(&raw);
+		if (c < 0 || ascii_lower((uint8_t)c) != ascii_lower(plain.p[i]))
+			return false;
+	}
+	return raw.n == 0;
+}
+
+void
+query_put_pair(struct wr *w, const struct query_pair *pair)
+{
+	if (w->n != 0)
+		wr_u8(w, '&');
+	wr_bytes(w, pair->key);
+	if (pair->has_value) {
+		wr_u8(w, '=');
+		wr_bytes(w, pair->value);
+	}
+}
+
+static void
+put_escaped(struct wr *w, struct slice text)
+{
+	static const char hex[] = "0123456789ABCDEF";
+
+	for (size_t i = 0; i < text.n; i++) {
+		uint8_t c = text.p[i];
+		if (is_unreserved(c)) {
+			wr_u8(w, c);
+			continue;
+		}
+		wr_u8(w, '%');
+		wr_u8(w, (uint8_t)hex[c >> 4]);
+		wr_u8(w, (uint8_t)hex[c & 15]);
+	}
+}
+
+void
+query_put(struct wr *w, struct slice name, struct slice value)
+{
+	put_escaped(w, name);
+	wr_u8(w, '=');
+	put_escaped(w, value);
+}
+
+static size_t
+escaped_size(struct slice text)
+{
+	size_t n = text.n;
+
+	for (size_t i = 0; i < text.n; i++)
+		n += is_unreserved(text.p[i]) ? 0 : 2;
+	return n;
+}
+
+size_t
+query_put_size(struct slice name, struct slice value)
+{
+	return escaped_size(name) + 1 + escaped_size(value);
+}
+
 bool
 query_is(struct slice raw, struct slice plain)
 {
@@ -103,14 +175,6 @@ query_is(struct slice raw, struct slice plain)
 		if (query_take_char(&raw) != plain.p[i])
 			return false;
 	return raw.n == 0;
-}
-
-static bool
-is_unreserved(int c)
-{
-	return c >= 0 && c < 0x80 &&
-	    (ascii_is_alnum((uint8_t)c) || c == '-' || c == '.' || c == '_' ||
-		c == '~');
 }
 
 bool

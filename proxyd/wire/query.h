@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The query of a request target: its grammar, its pairs, and comparison of
- * their decoded forms.  A query is sent as it came; this only reads it.
+ * their decoded forms; and pairs written.  What is not ours is sent as it came.
  *
  * Pairs are split at `&` and at their first `=` before anything is decoded, so
  * that %26 stays data.  Decoded, `+` and %20 are a blank.
@@ -15,6 +15,7 @@
 #include "base/attr.h"
 #include "base/parse.h"
 #include "base/slice.h"
+#include "base/wr.h"
 
 /*
  * Check the bytes of a query (what follows the first `?`, without it): visible
@@ -44,6 +45,18 @@ bool query_eq(struct slice a, struct slice b);
 
 /* Equal once `raw` is decoded; `plain` is the decoded text itself. */
 bool query_is(struct slice raw, struct slice plain);
+
+/* The same, whatever the case of ASCII letters. */
+bool query_is_fold(struct slice raw, struct slice plain);
+
+/* Append a pair as it was sent, behind `&` if there is one before it. */
+void query_put_pair(struct wr *w, const struct query_pair *pair);
+
+/* Append `name=value`, each byte that is not unreserved escaped. */
+void query_put(struct wr *w, struct slice name, struct slice value);
+
+/* How many bytes query_put() writes. */
+size_t query_put_size(struct slice name, struct slice value);
 
 /*
  * True if this is the one spelling that a judged key may have: unreserved

@@ -274,6 +274,41 @@ def test_a_header_credential_has_its_own_slot(bed):
             if n == 'X-Api-Key'] == [here.canary]
 
 
+@pytest.mark.parametrize('keys, sent', [
+    ('user: x-access-token', 'x-access-token:%s'), ('slot: user', '%s:')])
+def test_a_basic_credential_has_the_secret_in_its_half(bed, keys, sent):
+    here = bed(API, Bed.config().replace('kind: token',
+                                         'kind: basic\n    ' + keys))
+    got = here.run('curl -sS -u "$API_TOKEN:" https://api.test/_echo; '
+                   'curl -sS https://api.test/x')
+    value = base64.b64encode((sent % here.canary).encode()).decode()
+    assert slots(here.origin_requests()) == [['Basic ' + value]] * 2, got
+    assert not in_bytes(got.out.encode(), forms(here.canary)), got
+    assert got.find(event='alarm', reason='cred.echo'), got
+
+
+def test_a_query_credential_is_in_its_parameter_and_nowhere_else(bed):
+    """CR-02: nor in the record, in a refusal, in what is echoed."""
+    here = bed('- allow: https://api.test/**\n  methods: any\n'
+               '  credential: api',
+               Bed.config().replace('kind: token',
+                                    'kind: query\n    parameter: key')
+               .replace('ghp_', 'AIza'))
+    got = here.run('curl -sS "https://api.test/_echo?a=b&key=$API_TOKEN"; '
+                   'curl -sS https://api.test/_cut; '
+                   'curl -sS "https://api.test/_echo?key=mine"; '
+                   'curl -sS -d "x$API_TOKEN" https://api.test/_sink')
+    assert [r['target'] for r in here.origin_requests()] == [
+        x + 'key=' + here.canary
+        for x in ('/_echo?a=b&', '/_cut?', '/_sink?')], got
+    for text in (got.out, got.err, open(got.log, encoding='utf-8').read()):
+        assert not in_bytes(text.encode(), forms(here.canary)), got
+    assert 'key=' + '*' * len(here.canary) in got.out, got
+    assert got.reasons()[-1] == 'cred.client_auth', got
+    up = [r['duenna.bytes.up'] for r in got.find(event='request.end')]
+    assert up[0] < 200 + len('key='), got  # its length is not counted
+
+
 SECOND = 'second-' + 'k' * 30
 TWO = Bed.config(credential='''  key:
     kind: header

@@ -21,10 +21,19 @@ ask(const struct owner *o)
 
 	for (uint32_t i = 0; i < owner_n_credentials(o); i++) {
 		struct owner_credential c = owner_credential(o, i);
-		CHECK(c.public.name.n != 0 && c.public.header.n != 0);
+		CHECK(c.public.name.n != 0 && c.public.slot.n != 0);
 		CHECK(c.from == SECRET_ENV || c.source.p[0] == '/');
 		CHECK(!owner_only_allows(o, i, SLICE("a.test"), 80) ||
 		    c.n_places <= OWNER_PLACES_MAX);
+	}
+	for (uint32_t i = 0; i < owner_n_credentials(o); i++) {
+		struct owner_credential c = owner_credential(o, i);
+		for (uint32_t k = 0; k < c.n_args; k++)
+			CHECK(owner_credential_arg(o, i, k).n <= 4096);
+		for (uint32_t k = 0; k < c.n_pass; k++)
+			CHECK(owner_credential_pass(o, i, k).n != 0);
+		CHECK((c.from == SECRET_COMMAND) == (c.n_args != 0));
+		CHECK(c.public.user.n == 0 || !c.public.secret_is_user);
 	}
 	for (uint32_t i = 0; i < owner_n_roots(o); i++)
 		CHECK(owner_root(o, i).der.n >= 4);

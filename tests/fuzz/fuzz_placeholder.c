@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines "Name: value", the first one the target.  `$` is a placeholder of
- * credential 0, `^` one of credential 1, `&` one of another sandbox.
+ * Lines "Name: value", the first one the target.  `$`, `^` and `!` are
+ * placeholders of credentials 0, 1 and 2 (a parameter's), `@` is one of another
+ * sandbox.
  */
 #include "base/ascii.h"
 #include "cred/foreign.h"
@@ -14,13 +15,15 @@
 
 static const char *const texts[] = { "ghp_dUeNnA7qAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
 	"duenna-dUeNnA7qBBBBBBBBBBBBBBBBBBBBBBBBBBBB",
+	"sk-dUeNnA7qDDDDDDDDDDDDDDDDDDDDDDDDDDDD",
 	"ghp_dUeNnA7qCCCCCCCCCCCCCCCCCCCCCCCCCCCC" };
 static struct look_slot rows[] = {
 	{ { (const uint8_t *)"Authorization", 13 },
 	    { (const uint8_t *)"Bearer ", 7 } },
-	{ { (const uint8_t *)"X-Key", 5 }, { NULL, 0 } },
+	{ { (const uint8_t *)"X-Key", 5 }, { NULL, 0 }, false },
+	{ { (const uint8_t *)"key", 3 }, { NULL, 0 }, true },
 };
-static const struct look_slots slots = { rows, 2 };
+static const struct look_slots slots = { rows, COUNT_OF(rows) };
 
 static struct placeholder_set *
 the_set(void)
@@ -29,7 +32,7 @@ the_set(void)
 	enum err err;
 
 	if (set.n == 0)
-		for (uint32_t i = 0; i < 2; i++)
+		for (uint32_t i = 0; i < COUNT_OF(rows); i++)
 			CHECK(placeholder_set_add(&set, i,
 				  slice_of_str(texts[i]), &err) == 0);
 	return &set;
@@ -41,7 +44,7 @@ expand(struct slice in, uint8_t *out)
 	size_t n = 0;
 
 	for (size_t i = 0; i < in.n && n + 64 < TEXT_MAX; i++) {
-		const char *kinds = "$^&";
+		const char *kinds = "$^!@";
 		const char *kind = in.p[i] == 0 ? NULL : strchr(kinds, in.p[i]);
 		if (kind == NULL) {
 			out[n++] = in.p[i];
@@ -88,18 +91,20 @@ static void
 check(const struct look_head *head, const struct facts *f, struct slice all)
 {
 	size_t n_marked = 0;
+	struct slice path =
+	    slice_first(head->target, head->target.n - head->query.n);
 
 	for (size_t i = 0; i < head->fields->n; i++) {
 		n_marked += placeholder_is_marked(head->fields->at[i].name);
 		n_marked += placeholder_is_marked(head->fields->at[i].value);
 	}
-	/* A mark is never overlooked, and one in the target is never right. */
+	/* A mark is never overlooked, and one in the path is never right. */
 	if (n_marked != 0 || placeholder_is_marked(head->target))
 		CHECK(f->placeholder != PLACEHOLDER_NONE);
-	if (placeholder_is_marked(head->target) || n_marked > 4)
+	if (placeholder_is_marked(path) || n_marked > 4)
 		CHECK(f->placeholder != PLACEHOLDER_IN_SLOT);
 	if (f->placeholder == PLACEHOLDER_IN_SLOT)
-		CHECK(f->placeholder_of < 2 &&
+		CHECK(f->placeholder_of < COUNT_OF(rows) &&
 		    (has_basic(head) || placeholder_are_ours(the_set(), all)));
 	else
 		CHECK(f->placeholder_of == 0 ||

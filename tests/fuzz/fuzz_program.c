@@ -74,7 +74,7 @@ ask_program(struct slice image)
 		if (program_rule_host(p, i, &host))
 			touch(host);
 		for (uint32_t c = 0; c < r.n_credentials; c++)
-			touch(program_credential(p, r.credentials[c]).header);
+			touch(program_credential(p, r.credentials[c]).slot);
 	}
 	program_free(p);
 }

@@ -29,5 +29,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			CHECK(c > 0 && c < 256);
 	}
 	CHECK(bytes <= size);
+
+	/* Any bytes as a value, written and read again. */
+	struct slice some = slice_first(in, 300);
+	uint8_t room[1024];
+	struct wr w = wr_of(room, sizeof(room));
+	query_put(&w, SLICE("k"), some);
+	CHECK(!w.bad && w.n == query_put_size(SLICE("k"), some));
+	rest = wr_slice(&w);
+	CHECK(query_take(&rest, &p) && rest.n == 0);
+	CHECK(query_is_fold(p.key, SLICE("K")) && query_is(p.value, some));
 	return 0;
 }

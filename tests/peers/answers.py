@@ -237,4 +237,6 @@ def choose(path):
 
 
 def default(conn, req, args):
-    plain(conn, req, 'hello from %s%s\n' % (req.field('host'), req.target))
+    # no query: it may have a credential, and that would be an echo
+    plain(conn, req, 'hello from %s%s\n' % (req.field('host'),
+                                            req.target.partition('?')[0]))

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/ascii.h"
+#include "base/base64.h"
 #include "case.h"
 #include "load/load.h"
 #include "wire/h1_body.h"
@@ -26,13 +27,24 @@ static char *policies, *owner_text; /* policies.yaml, owner.yaml */
 static struct slice
 slot_value(const struct world *w, uint32_t credential)
 {
-	static char value[128];
+	static char value[256];
+	char secret[128], pair[192];
 	struct program_credential c =
 	    program_credential(w->sandbox->generation->program, credential);
 
-	snprintf(value, sizeof(value), "%.*s%.*s" CASE_SECRET,
-	    SLICE_ARG(c.prefix), SLICE_ARG(c.name));
-	return slice_of_str(value);
+	snprintf(secret, sizeof(secret), "%.*s" CASE_SECRET, SLICE_ARG(c.name));
+	memcpy(value, c.prefix.n == 0 ? (const uint8_t *)"" : c.prefix.p,
+	    c.prefix.n);
+	if (c.kind == CREDENTIAL_BASIC) {
+		snprintf(pair, sizeof(pair), "%.*s%s:%s", SLICE_ARG(c.user),
+		    c.secret_is_user ? secret : "",
+		    c.secret_is_user ? "" : secret);
+		return slice_of(value,
+		    c.prefix.n +
+			base64_encode(slice_of_str(pair), value + c.prefix.n));
+	}
+	memcpy(value + c.prefix.n, secret, strlen(secret));
+	return slice_of(value, c.prefix.n + strlen(secret));
 }
 
 static struct owner *

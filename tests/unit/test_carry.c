@@ -22,6 +22,10 @@ static const char config[] =
     "    secret: {env: KEY}\n"
     "    only: https://api.test/**\n"
     "    ranges: true\n"
+    "  query: {kind: query, parameter: Access_Token, secret: {env: Q}, only: "
+    "https://api.test/**}\n"
+    "  named: {kind: header, header: access_token, secret: {env: Q}, only: "
+    "https://api.test/**}\n"
     "private: [10.0.0.0/8, 'fd00::/8']\n";
 
 static const char policy[] =
@@ -39,7 +43,15 @@ static const char policy[] =
     "        credential: [github, key]\n"
     "        foreign_credentials: pass\n"
     "      - allow: https://api.test/any\n"
-    "        methods: any\n";
+    "        methods: any\n"
+    "      - allow: https://api.test/signed\n"
+    "        signed_url: pass\n"
+    "      - allow: https://api.test/query\n"
+    "        credential: query\n"
+    "        foreign_credentials: pass\n"
+    "      - allow: https://api.test/named\n"
+    "        credential: named\n"
+    "        foreign_credentials: pass\n";
 
 static int
 setup(void **state)
@@ -130,6 +142,32 @@ carry_judges_the_clients_own(void **state)
 	f = bed_request(b->program, "GET", "https://ok.test/x");
 	f.signed_url = true;
 	assert_true(policy_decide(b->program, &f).allow);
+	f = bed_request(b->program, "GET", "https://api.test/signed");
+	f.signed_url = true;
+	assert_true(policy_decide(b->program, &f).allow);
+	/* ... of nothing but signatures */
+	f.foreign = 1U << FOREIGN_QUERY_API_KEY;
+	assert_int_equal(policy_decide(b->program, &f).reason,
+	    REASON_CRED_CLIENT_AUTH);
+}
+
+/* A parameter's slot is the parameter, a header's the header. */
+static void
+carry_takes_the_slot_of_the_kind(void **state)
+{
+	const struct bed *b = *state;
+	struct facts f =
+	    bed_request(b->program, "GET", "https://api.test/query");
+
+	f.foreign = 1U << FOREIGN_QUERY_ACCESS_TOKEN |
+	    1U << FOREIGN_QUERY_API_KEY | 1U << FOREIGN_X_API_KEY;
+	struct verdict v = policy_decide(b->program, &f);
+	assert_true(v.allow);
+	assert_int_equal(v.strip, 1U << FOREIGN_QUERY_ACCESS_TOKEN);
+	f.path = SLICE("/named");
+	v = policy_decide(b->program, &f);
+	assert_true(v.allow);
+	assert_int_equal(v.strip, 0);
 }
 
 static void
@@ -164,6 +202,7 @@ main(void)
 		cmocka_unit_test(carry_attaches_what_the_rule_names),
 		cmocka_unit_test(carry_gives_nothing_to_plain_http),
 		cmocka_unit_test(carry_judges_the_clients_own),
+		cmocka_unit_test(carry_takes_the_slot_of_the_kind),
 		cmocka_unit_test(carry_judges_placeholders),
 	};
 

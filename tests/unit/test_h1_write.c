@@ -235,6 +235,42 @@ h1_write_renews_each_response(void **state)
 	}
 }
 
+/* Behind the query, escaped, whatever stands there. */
+static void
+h1_put_request_writes_parameters(void **state)
+{
+	(void)state;
+	static const char *const rows[][2] = {
+		{ "/a", "/a?key=a%26b%20%C3%BC" },
+		{ "/a?", "/a?key=a%26b%20%C3%BC" },
+		{ "/a?b=%2f", "/a?b=%2f&key=a%26b%20%C3%BC" },
+	};
+	static const struct field key = { .name = { (const uint8_t *)"key", 3 },
+		.value = { (const uint8_t *)"a&b \xc3\xbc", 6 } };
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		char in[256], want[256];
+		uint8_t bytes[512];
+		struct h1_request req = { 0 };
+		struct parse_fail fail;
+		size_t used;
+		snprintf(in, sizeof(in), "GET %s HTTP/1.1\r\n" HOST "\r\n",
+		    rows[i][0]);
+		snprintf(want, sizeof(want), "GET %s HTTP/1.1\r\n" HOST "\r\n",
+		    rows[i][1]);
+		assert_int_equal(h1_request_take(slice_of_str(in), &h1_limits,
+				     &req, &used, &fail),
+		    PARSE_DONE);
+		struct h1_new_request r =
+		    h1_new_request(&req, req.target.path, &req.host.host);
+		r.parameters = &key;
+		r.n_parameters = 1;
+		struct wr w = wr_of(bytes, sizeof(bytes));
+		h1_put_request(&w, &r);
+		assert_true(slice_eq_str(wr_slice(&w), want));
+	}
+}
+
 int
 main(void)
 {
@@ -244,6 +280,7 @@ main(void)
 		cmocka_unit_test(h1_write_brackets_ipv6),
 		cmocka_unit_test(h1_write_says_what_does_not_fit),
 		cmocka_unit_test(h1_write_renews_each_response),
+		cmocka_unit_test(h1_put_request_writes_parameters),
 	};
 
 	return cmocka_run_group_tests_name("h1_write", tests, NULL, NULL);

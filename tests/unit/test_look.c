@@ -8,20 +8,22 @@
 #include "base/buf.h"
 #include "cred/look.h"
 
-/* Credentials 0 and 1 go into Authorization, 2 into a header of its own. */
+/* Credentials 0 and 1 go into Authorization, 2 into a header of its own, 3 into
+ * a parameter. */
 static struct look_slot slot_rows[] = {
 	{ { (const uint8_t *)"Authorization", 13 },
 	    { (const uint8_t *)"Bearer ", 7 } },
 	{ { (const uint8_t *)"Authorization", 13 },
 	    { (const uint8_t *)"Token token=", 12 } },
-	{ { (const uint8_t *)"DD-Api-Key", 10 }, { NULL, 0 } },
+	{ { (const uint8_t *)"DD-Api-Key", 10 }, { NULL, 0 }, false },
+	{ { (const uint8_t *)"key", 3 }, { NULL, 0 }, true },
 };
 static const struct look_slots slots = { slot_rows, COUNT_OF(slot_rows) };
 
 #define AUTH (1U << FOREIGN_AUTHORIZATION)
 
 /*
- * In a row $0, $1, $2 are placeholders of those credentials, $x one of another
+ * In a row $0 to $3 are placeholders of those credentials, $x one of another
  * sandbox, and {...} is Base64 of what stands between.
  */
 static const struct {
@@ -52,7 +54,31 @@ static const struct {
 	    PLACEHOLDER_IN_SLOT, 1, 0 },
 	{ "header of its own", "/", "dd-api-key: $2", PLACEHOLDER_IN_SLOT, 2,
 	    0 },
+	{ "parameter", "/?a=b&key=$3", "Accept: */*", PLACEHOLDER_IN_SLOT, 3,
+	    0 },
+	{ "parameter in another spelling", "/?K%45y=$3&a", "Accept: */*",
+	    PLACEHOLDER_IN_SLOT, 3, 0 },
+	{ "parameter with an escape", "/?key=%67hp_$4", "Accept: */*",
+	    PLACEHOLDER_IN_SLOT, 3, 0 },
 	/* misplaced */
+	{ "another parameter", "/?keys=$3", "Accept: */*",
+	    PLACEHOLDER_MISPLACED, 0, 0 },
+	{ "another's parameter", "/?key=$0", "Accept: */*",
+	    PLACEHOLDER_MISPLACED, 0, 0 },
+	{ "parameter glued", "/?key=x$3", "Accept: */*", PLACEHOLDER_MISPLACED,
+	    0, 0 },
+	{ "parameter's name", "/?$3=key", "Accept: */*", PLACEHOLDER_MISPLACED,
+	    0, 0 },
+	{ "parameter twice", "/?key=$3&key=$3", "Accept: */*",
+	    PLACEHOLDER_MISPLACED, 0, 0 },
+	{ "parameter and path", "/$3?key=$3", "Accept: */*",
+	    PLACEHOLDER_MISPLACED, 0, 0 },
+	{ "a header named as the parameter", "/", "Key: $3",
+	    PLACEHOLDER_MISPLACED, 0, 0 },
+	{ "a parameter named as the header", "/?DD-Api-Key=$2", "Accept: */*",
+	    PLACEHOLDER_MISPLACED, 0, 0 },
+	{ "of the parameter in Basic", "/", "Authorization: Basic {$3:}",
+	    PLACEHOLDER_MISPLACED, 0, AUTH },
 	{ "path", "/x/$0", "Accept: */*", PLACEHOLDER_MISPLACED, 0, 0 },
 	{ "query", "/?q=$0", "Accept: */*", PLACEHOLDER_MISPLACED, 0, 0 },
 	{ "another header", "/", "X-Note: $0", PLACEHOLDER_MISPLACED, 0, 0 },
@@ -114,7 +140,7 @@ static const struct {
 
 struct fixture {
 	struct placeholder_set set;
-	struct placeholder ours[3], other;
+	struct placeholder ours[4], other;
 };
 
 static int
@@ -124,7 +150,7 @@ setup(void **state)
 	enum err err;
 
 	placeholder_set_init(&f->set);
-	for (uint32_t i = 0; i < 3; i++)
+	for (uint32_t i = 0; i < 4; i++)
 		if (!placeholder_make(SLICE("ghp_"), i, &f->ours[i]) ||
 		    placeholder_set_add(&f->set, i,
 			slice_of(f->ours[i].text, f->ours[i].n), &err) != 0)
@@ -150,9 +176,13 @@ expand(const struct fixture *f, const char **p, struct buf *out)
 	for (; **p != '\0' && **p != '}'; (*p)++) {
 		if (**p == '$') {
 			(*p)++;
-			const struct placeholder *h =
-			    **p == 'x' ? &f->other : &f->ours[**p - '0'];
-			buf_put(out, slice_of(h->text, h->n));
+			/* $4 is that of 3 without its first four bytes. */
+			const struct placeholder *h = **p == 'x' ?
+			    &f->other :
+			    &f->ours[**p == '4' ? 3 : **p - '0'];
+			buf_put(out,
+			    slice_from(slice_of(h->text, h->n),
+				**p == '4' ? 4 : 0));
 		} else if (**p == '{') {
 			struct buf inner;
 			char text[1024];
@@ -262,6 +292,12 @@ look_sees_cookies_ranges_and_signatures(void **state)
 	assert_true(facts.range);
 	assert_false(facts.cookie);
 	assert_false(facts.signed_url);
+	/* In a slot of ours it is the placeholder, not a signature. */
+	facts = look(f, "/?key=mine", "Accept: */*");
+	assert_true(facts.signed_url);
+	facts = look(f, "/?key=$3", "Accept: */*");
+	assert_false(facts.signed_url);
+	assert_int_equal(facts.placeholder, PLACEHOLDER_IN_SLOT);
 	facts = look(f, "/", "If-Range: \"x\"");
 	assert_true(facts.range);
 }

@@ -28,6 +28,24 @@ static const char config[] =
     "    kind: token\n"
     "    secret: {file: /run/x, for: 90s}\n"
     "    only: https://gh.test/**\n"
+    "  pair:\n"
+    "    {kind: basic, user: bob, secret: {env: P}, only: "
+    "https://api.test/**}\n"
+    "  same:\n"
+    "    {kind: header, header: x_API_key, secret: {env: P}, only: "
+    "https://api.test/**}\n"
+    "  one:\n"
+    "    {kind: query, parameter: key, secret: {env: P}, only: "
+    "https://api.test/**}\n"
+    "  two:\n"
+    "    {kind: query, parameter: Key, secret: {env: P}, only: "
+    "https://api.test/**}\n"
+    "  named:\n"
+    "    {kind: header, header: key, secret: {env: P}, only: "
+    "https://api.test/**}\n"
+    "  half:\n"
+    "    {kind: basic, slot: user, secret: {env: P}, only: "
+    "https://api.test/**}\n"
     "private: [10.20.0.0/16]\n"
     "upstream:\n"
     "  - names: ['**.corp.test']\n"
@@ -53,10 +71,10 @@ owner_tells_what_was_written(void **state)
 		print_message("# %s", buf_text(&b.text));
 	assert_non_null(b.owner);
 	const struct owner *o = b.owner;
-	assert_int_equal(owner_n_credentials(o), 4);
+	assert_int_equal(owner_n_credentials(o), 10);
 	struct owner_credential c = owner_credential(o, 0);
 	assert_true(slice_eq_str(c.public.name, "github"));
-	assert_true(slice_eq_str(c.public.header, "Authorization"));
+	assert_true(slice_eq_str(c.public.slot, "Authorization"));
 	assert_true(slice_eq_str(c.public.prefix, "Bearer "));
 	assert_true(c.public.response_filter);
 	assert_int_equal(c.from, SECRET_FILE);
@@ -82,6 +100,17 @@ owner_tells_what_was_written(void **state)
 	c = owner_credential(o, 3);
 	assert_int_equal(c.for_ms, 90000);
 	assert_int_equal(c.n_args, 0);
+	struct program_credential k = owner_credential(o, 4).public;
+	assert_int_equal(k.kind, CREDENTIAL_BASIC);
+	assert_true(slice_eq_str(k.slot, "Authorization"));
+	assert_true(slice_eq_str(k.user, "bob"));
+	assert_false(k.secret_is_user);
+	k = owner_credential(o, 6).public;
+	assert_int_equal(k.kind, CREDENTIAL_QUERY);
+	assert_true(slice_eq_str(k.slot, "key"));
+	k = owner_credential(o, 9).public;
+	assert_true(k.secret_is_user);
+	assert_int_equal(k.user.n, 0);
 
 	assert_int_equal(owner_n_files(o), 4);
 	assert_true(slice_eq_str(owner_file(o, 0, &write), "/home/user/notes"));
@@ -117,7 +146,7 @@ owner_only_is_a_ceiling(void **state)
 		{ 1, "a.wild.test", 8443, false },
 		{ 2, "api.test", 443, false },
 		{ 3, "gh.test", 443, true },
-		{ 4, "gh.test", 443, false },
+		{ 99, "gh.test", 443, false },
 	};
 	struct bed b;
 
@@ -179,10 +208,14 @@ static const struct {
 	    "owner.yaml:2:1: `policies` belongs in a policy file (`--policy "
 	    "FILE`)\n" },
 	{ "no kind", CREDENTIAL(""),
-	    "owner.yaml:4:5: `kind` is missing: `token` or `header`\n" },
+	    "owner.yaml:4:5: `kind` is missing: `token`, `header`, "
+	    "`basic` or `query`\n" },
 	{ "later kind", CREDENTIAL("    kind: oauth2\n"),
 	    "owner.yaml:6:11: kind `oauth2` is not in this version: expected "
-	    "`token` or `header`\n" },
+	    "`token`, `header`, `basic` or `query`\n" },
+	{ "no such kind", CREDENTIAL("    kind: bearer\n"),
+	    "owner.yaml:6:11: unknown kind: expected `token`, `header`, "
+	    "`basic` or `query`\n" },
 	{ "header without one", CREDENTIAL("    kind: header\n"),
 	    "owner.yaml:4:5: `header` is missing: the field that carries it, "
 	    "such as `X-Api-Key`\n" },
@@ -197,8 +230,41 @@ static const struct {
 	{ "token with a header",
 	    CREDENTIAL("    kind: token\n"
 		       "    header: X-Key\n"),
-	    "owner.yaml:7:13: a `token` goes into `Authorization`: `header` "
-	    "and `prefix` are of `kind: header`\n" },
+	    "owner.yaml:7:5: `header` is of `kind: header`, this is `kind: "
+	    "token`\n" },
+	{ "header with a user",
+	    CREDENTIAL("    kind: header\n"
+		       "    header: X-Key\n"
+		       "    user: bob\n"),
+	    "owner.yaml:8:5: `user` is of `kind: basic`, this is `kind: "
+	    "header`\n" },
+	{ "basic of nobody", CREDENTIAL("    kind: basic\n"),
+	    "owner.yaml:4:5: `user` is missing: who the secret is the "
+	    "password of (`\"\"` for nobody)\n" },
+	{ "basic, a colon",
+	    CREDENTIAL("    kind: basic\n"
+		       "    user: 'a:b'\n"),
+	    "owner.yaml:7:11: a user's name has no colon, and at most 128 "
+	    "bytes\n" },
+	{ "basic, neither half",
+	    CREDENTIAL("    kind: basic\n"
+		       "    slot: both\n"),
+	    "owner.yaml:7:11: expected `password` or `user`: which half the "
+	    "secret is\n" },
+	{ "basic, two users",
+	    CREDENTIAL("    kind: basic\n"
+		       "    slot: user\n"
+		       "    user: bob\n"),
+	    "owner.yaml:8:11: with `slot: user` the secret is the user, and "
+	    "the password is empty\n" },
+	{ "query of none", CREDENTIAL("    kind: query\n"),
+	    "owner.yaml:4:5: `parameter` is missing: the key of the query "
+	    "that carries it, such as `key`\n" },
+	{ "query, no name",
+	    CREDENTIAL("    kind: query\n"
+		       "    parameter: 'a&b'\n"),
+	    "owner.yaml:7:16: `a&b`: the name of a parameter has letters, "
+	    "digits, `-._~`, at most 64 bytes\n" },
 	/* CF-22; the token itself is not shown */
 	{ "secret inline",
 	    "version: 1\ncredentials:\n  x: {kind: token, secret: ghp_s3cr3t, "
@@ -354,7 +420,21 @@ static const struct {
 	{ "one slot twice",
 	    "{allow: 'https://api.test/repos/x', credential: [github, "
 	    "github]}",
-	    "two credentials for one slot, the header `Authorization`" },
+	    "`github` and `github` have one slot, the header "
+	    "`Authorization`" },
+	{ "token and basic",
+	    "{allow: 'https://api.test/repos/x', credential: [github, "
+	    "pair]}",
+	    "`github` and `pair` have one slot, the header "
+	    "`Authorization`" },
+	{ "one header in two spellings",
+	    "{allow: 'https://api.test/x', credential: [key, same]}",
+	    "`key` and `same` have one slot, the header `x_API_key`" },
+	{ "one parameter in two cases",
+	    "{allow: 'https://api.test/x', credential: [one, two]}",
+	    "`one` and `two` have one slot, the parameter `Key`" },
+	{ "a header and a parameter of one name",
+	    "{allow: 'https://api.test/x', credential: [one, named]}", NULL },
 	{ "undefined", "{allow: 'https://api.test/repos/x', credential: nix}",
 	    "credential `nix` is not defined" },
 	{ "addresses within",

@@ -66,7 +66,7 @@ program_tells_what_is_in_it(void **state)
 	struct program_credential c = program_credential(p, r.credentials[0]);
 	assert_true(slice_eq_str(c.name, "one"));
 	assert_int_equal(c.kind, CREDENTIAL_HEADER);
-	assert_true(slice_eq_str(c.header, "X-Key"));
+	assert_true(slice_eq_str(c.slot, "X-Key"));
 	assert_true(slice_eq_str(c.prefix, "k "));
 	assert_false(c.response_filter);
 	assert_true(c.ranges);

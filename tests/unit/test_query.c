@@ -105,6 +105,29 @@ query_knows_the_one_spelling(void **state)
 	assert_false(query_is_canonical(SLICE("a[")));
 }
 
+static void
+query_put_escapes_all_but_unreserved(void **state)
+{
+	(void)state;
+	uint8_t room[256];
+	struct wr w = wr_of(room, sizeof(room));
+	struct slice odd = IN("aZ09-._~ +&=#%\x7f\xff/?");
+
+	query_put(&w, SLICE("k&"), odd);
+	assert_true(slice_eq_str(wr_slice(&w),
+	    "k%26=aZ09-._~%20%2B%26%3D%23%25%7F%FF%2F%3F"));
+	assert_int_equal(query_put_size(SLICE("k&"), odd), w.n);
+	/* Read again it is what it was. */
+	struct slice rest = wr_slice(&w);
+	struct query_pair pair;
+	assert_true(query_take(&rest, &pair));
+	assert_true(query_is(pair.key, SLICE("k&")));
+	assert_true(query_is(pair.value, odd));
+	assert_true(query_is_fold(pair.key, SLICE("K&")));
+	assert_false(query_is_fold(pair.key, SLICE("K")));
+	assert_false(query_is_fold(pair.key, SLICE("K&x")));
+}
+
 int
 main(void)
 {
@@ -114,6 +137,7 @@ main(void)
 		cmocka_unit_test(query_counts_a_key_in_any_spelling),
 		cmocka_unit_test(query_compares_decoded),
 		cmocka_unit_test(query_knows_the_one_spelling),
+		cmocka_unit_test(query_put_escapes_all_but_unreserved),
 	};
 
 	return cmocka_run_group_tests_name("query", tests, NULL, NULL);

@@ -18,6 +18,21 @@
 	"    kind: header\n"                     \
 	"    header: X-Two\n"                    \
 	"    secret: {env: TWO}\n"               \
+	"    only: [\"https://two.test/**\"]\n"  \
+	"  three:\n"                             \
+	"    kind: basic\n"                      \
+	"    user: bob\n"                        \
+	"    secret: {env: THREE}\n"             \
+	"    only: [\"https://two.test/**\"]\n"  \
+	"  four:\n"                              \
+	"    kind: basic\n"                      \
+	"    slot: user\n"                       \
+	"    secret: {env: FOUR}\n"              \
+	"    only: [\"https://two.test/**\"]\n"  \
+	"  five:\n"                              \
+	"    kind: query\n"                      \
+	"    parameter: key\n"                   \
+	"    secret: {env: FIVE}\n"              \
 	"    only: [\"https://two.test/**\"]\n"
 #define POLICY         \
 	"version: 1\n" \
@@ -95,6 +110,57 @@ store_keeps_what_may_stand_in_a_header(void **state)
 }
 
 static void
+store_gives_each_kind_its_form(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t credential;
+		const char *secret, *value; /* NULL: not to be had */
+	} rows[] = {
+		{ 0, "s3cret", "Bearer s3cret" },
+		{ 1, "s3cret", "s3cret" },
+		{ 2, "s3cret", "Basic Ym9iOnMzY3JldA==" },
+		{ 2, "a:b", "Basic Ym9iOmE6Yg==" },
+		{ 3, "s3cret", "Basic czNjcmV0Og==" },
+		{ 3, "a:b", NULL }, /* a colon ends the user */
+		{ 4, "s3c&ret", "s3c&ret" },
+	};
+	struct bed b;
+	struct store *s = make(&b);
+	static uint8_t much[SECRET_MAX];
+	struct secret value;
+	enum err err;
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		print_message("# %u %s\n", rows[i].credential, rows[i].secret);
+		assert_int_equal(store_set_secret(s, rows[i].credential, true,
+				     slice_of_str(rows[i].secret), &err),
+		    rows[i].value == NULL ? -1 : 0);
+		assert_int_equal(store_is_current(s, rows[i].credential),
+		    rows[i].value != NULL);
+		if (rows[i].value == NULL)
+			continue;
+		assert_int_equal(store_value(s, rows[i].credential, &value,
+				     &err),
+		    0);
+		assert_true(slice_eq_str(secret_slice(&value), rows[i].value));
+		secret_release(&value);
+	}
+	/* What is too long for a release is not to be had. */
+	memset(much, 'x', sizeof(much));
+	for (uint32_t i = 0; i < 4; i++) {
+		bool fits = store_set_secret(s, i, true,
+				slice_of(much, sizeof(much)), &err) == 0;
+		assert_int_equal(fits, i == 1);
+		assert_int_equal(store_set_secret(s, i, true,
+				     slice_of(much, 12000), &err),
+		    0);
+	}
+	store_free(s);
+	bed_release(&b);
+}
+
+static void
 store_knows_its_credentials(void **state)
 {
 	(void)state;
@@ -105,13 +171,13 @@ store_knows_its_credentials(void **state)
 
 	assert_true(slice_eq_str(store_name(s, 0), "one"));
 	assert_true(slice_eq_str(store_name(s, 1), "two"));
-	assert_true(slice_eq_str(store_name(s, 2), "?"));
+	assert_true(slice_eq_str(store_name(s, 5), "?"));
 	assert_int_equal(store_set_secret(s, 1, true, SLICE("k"), &err), 0);
 	assert_int_equal(store_value(s, 1, &value, &err), 0);
 	assert_true(slice_eq_str(secret_slice(&value), "k"));
 	secret_release(&value);
-	assert_int_equal(store_set_secret(s, 2, true, SLICE("k"), &err), -1);
-	assert_int_equal(store_value(s, 2, &value, &err), -1);
+	assert_int_equal(store_set_secret(s, 5, true, SLICE("k"), &err), -1);
+	assert_int_equal(store_value(s, 5, &value, &err), -1);
 	assert_int_equal(store_value(s, UINT32_MAX, &value, &err), -1);
 	store_free(s);
 	bed_release(&b);
@@ -157,6 +223,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(store_keeps_what_may_stand_in_a_header),
+		cmocka_unit_test(store_gives_each_kind_its_form),
 		cmocka_unit_test(store_knows_its_credentials),
 		cmocka_unit_test(store_knows_its_sandboxes),
 	};
