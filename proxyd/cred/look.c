@@ -211,18 +211,33 @@ look_fields(struct look *l)
 	}
 }
 
-/* A text and what its escapes hide, neither of them a slot. */
+static bool
+has_escapes(struct slice raw)
+{
+	return raw.n != 0 &&
+	    (memchr(raw.p, '%', raw.n) != NULL ||
+		memchr(raw.p, '+', raw.n) != NULL);
+}
+
 static void
-look_decoded(struct look *l, struct slice raw)
+look_escaped(struct look *l, struct slice raw)
 {
 	uint8_t plain[LIMIT_TARGET_SIZE];
 	size_t n = 0;
 	int c;
 
-	look_outside(l, raw);
 	while (n < sizeof(plain) && (c = query_take_char(&raw)) >= 0)
 		plain[n++] = (uint8_t)c;
 	look_outside(l, slice_of(plain, n));
+}
+
+/* A text and what its escapes hide, neither of them a slot. */
+static void
+look_decoded(struct look *l, struct slice raw)
+{
+	look_outside(l, raw);
+	if (has_escapes(raw))
+		look_escaped(l, raw);
 }
 
 /* The placeholder that is all of a parameter's value, in its slot; or NULL. */

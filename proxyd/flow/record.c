@@ -23,6 +23,15 @@ record_judge(const struct generation *g, const struct facts *f,
 	};
 }
 
+/*
+ * Room for the texts that a record borrows.  One is enough, since a record is
+ * encoded before another is begun; on the stack 16 KiB would be zeroed each time.
+ */
+static struct {
+	struct facts_text facts;
+	char credentials[VERDICT_CREDENTIALS_MAX * CREDENTIAL_NAME_MAX];
+} text;
+
 /* What all records of a flow have. */
 static void
 begin(struct event *e, enum event_kind kind, const struct flow *f,
@@ -47,10 +56,10 @@ send_event(struct flow *f, const struct event *e, asks_on_written *on_written)
 }
 
 static void
-put_connection(struct event *e, const struct flow *f, struct facts_text *text)
+put_connection(struct event *e, const struct flow *f)
 {
 	facts_to_event(f->generation == NULL ? NULL : f->generation->program,
-	    &f->facts, &f->verdict, text, e);
+	    &f->facts, &f->verdict, &text.facts, e);
 	if (f->detail[0] != '\0')
 		event_str(e, FIELD_DETAIL, f->detail);
 	if (f->has_ech)
@@ -60,13 +69,12 @@ put_connection(struct event *e, const struct flow *f, struct facts_text *text)
 void
 record_flow_begin(struct flow *f)
 {
-	struct facts_text text;
 	struct event e;
 
 	if (f->begun)
 		return;
 	begin(&e, EVENT_FLOW_BEGIN, f, f->generation);
-	put_connection(&e, f, &text);
+	put_connection(&e, f);
 	event_number(&e, FIELD_QUESTIONS, f->sandbox->n_questions);
 	f->begun = true;
 	if (send_event(f, &e, flow_on_written)) {
@@ -80,13 +88,12 @@ record_flow_begin(struct flow *f)
 void
 record_flow_end(struct flow *f)
 {
-	struct facts_text text;
 	struct event e;
 
 	if (!f->begun && f->told)
 		return;
 	begin(&e, EVENT_FLOW_END, f, f->generation);
-	put_connection(&e, f, &text);
+	put_connection(&e, f);
 	/* Without them it has the budget of denials (record/recorder.h). */
 	if (f->begun) {
 		event_number(&e, FIELD_BYTES_UP, f->bytes_up);
@@ -97,18 +104,11 @@ record_flow_end(struct flow *f)
 	(void)send_event(f, &e, NULL);
 }
 
-/* Room for the texts that a record of a request borrows. */
-struct request_text {
-	struct facts_text facts;
-	char credentials[VERDICT_CREDENTIALS_MAX * CREDENTIAL_NAME_MAX];
-};
-
 /* The names of all that are attached: each has a release of the keeper's. */
 static void
-put_credentials(struct event *e, const struct request *r,
-    struct request_text *text)
+put_credentials(struct event *e, const struct request *r)
 {
-	struct wr w = wr_of(text->credentials, sizeof(text->credentials));
+	struct wr w = wr_of(text.credentials, sizeof(text.credentials));
 
 	for (uint32_t i = 0; i < r->verdict.n_credentials; i++) {
 		if (i != 0)
@@ -123,16 +123,16 @@ put_credentials(struct event *e, const struct request *r,
 }
 
 static void
-put_request(struct event *e, const struct request *r, struct request_text *text)
+put_request(struct event *e, const struct request *r)
 {
 	facts_to_event(r->generation == NULL ? NULL : r->generation->program,
-	    &r->facts, &r->verdict, &text->facts, e);
+	    &r->facts, &r->verdict, &text.facts, e);
 	event_number(e, FIELD_EXCHANGE, r->x.number);
 	if (r->facts.host.n == 0 && r->facts.has_sni)
 		event_text(e, FIELD_HOST, r->facts.sni);
 	if (r->flow->has_ech)
 		event_bool(e, FIELD_TLS_ECH, true);
-	put_credentials(e, r, text);
+	put_credentials(e, r);
 	if (r->cookie != 0)
 		event_number(e, FIELD_COOKIE_SOCKET, r->cookie);
 }
@@ -140,11 +140,10 @@ put_request(struct event *e, const struct request *r, struct request_text *text)
 void
 record_request_begin(struct request *r)
 {
-	struct request_text text;
 	struct event e;
 
 	begin(&e, EVENT_REQUEST_BEGIN, r->flow, r->generation);
-	put_request(&e, r, &text);
+	put_request(&e, r);
 	r->begun = true;
 	if (send_event(r->flow, &e, flow_on_request_written))
 		r->flow->n_records++;
@@ -156,11 +155,10 @@ void
 record_request_end(struct request *r)
 {
 	const struct exchange *x = &r->x;
-	struct request_text text;
 	struct event e;
 
 	begin(&e, EVENT_REQUEST_END, r->flow, r->generation);
-	put_request(&e, r, &text);
+	put_request(&e, r);
 	if (x->fail.detail[0] != '\0')
 		event_str(&e, FIELD_DETAIL, x->fail.detail);
 	if (r->address[0] != '\0')

@@ -145,7 +145,9 @@ int
 exchange_init(struct exchange *x, struct loop *l, struct stream *client,
     const struct exchange_ops *ops, void *arg, enum err *err)
 {
-	*x = (struct exchange){ .ops = ops, .arg = arg, .client = client };
+	x->ops = ops;
+	x->arg = arg;
+	x->client = client;
 	x->phase = EXCHANGE_HEAD;
 	buf_init(&x->head, LIMIT_HEAD_SIZE);
 	buf_init(&x->answer_head, LIMIT_HEAD_SIZE);

@@ -118,7 +118,7 @@ struct exchange {
 	bool answering;	   /* bytes of an answer were put to the client */
 };
 
-/* `flow` and `client` live longer.  0 or -1 with ERR_MEMORY. */
+/* `x` is all zero; `client` lives longer.  0 or -1 with ERR_MEMORY. */
 MUST_USE int exchange_init(struct exchange *x, struct loop *l,
     struct stream *client, const struct exchange_ops *ops, void *arg,
     enum err *err);

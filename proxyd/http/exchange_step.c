@@ -132,7 +132,7 @@ send_head(struct exchange *x)
 	struct buf room;
 	bool ok = false;
 
-	buf_init(&room, H1_WRITE_MAX(secret));
+	buf_init(&room, H1_WRITE_ROOM(x->head.n, secret));
 	r.port = x->port;
 	r.credentials = x->credentials.fields;
 	r.n_credentials = x->credentials.n_fields;
@@ -147,7 +147,10 @@ send_head(struct exchange *x)
 			wr_slice(&w));
 		x->bytes_up += w.n - secret;
 	}
-	buf_wipe(&room);
+	if (secret != 0)
+		buf_wipe(&room);
+	else
+		buf_release(&room);
 	x->credentials = (struct exchange_slots){ NULL };
 	x->head_sent = true;
 	x->ops->sent(x, x->arg);
@@ -238,7 +241,7 @@ relay_head(struct exchange *x)
 	}
 	if (r.close)
 		x->close = true;
-	buf_init(&room, H1_WRITE_MAX(0));
+	buf_init(&room, H1_WRITE_ROOM(x->answer_head.n, 0));
 	uint8_t *p = buf_room(&room, room.max);
 	if (p != NULL) {
 		struct wr w = wr_of(p, room.max);

@@ -18,8 +18,10 @@
 #include "base/wr.h"
 #include "wire/h1_head.h"
 
-/* Room that is enough for a head read under h1_limits, plus `more` bytes. */
-#define H1_WRITE_MAX(more) (LIMIT_HEAD_SIZE + LIMIT_HEAD_FIELDS + 1024 + (more))
+/* Room that is enough for a head that was read as `n` bytes, plus `more`. */
+#define H1_WRITE_ROOM(n, more) ((n) + LIMIT_HEAD_FIELDS + 1024 + (more))
+/* ... and for any that was read under h1_limits. */
+#define H1_WRITE_MAX(more) H1_WRITE_ROOM(LIMIT_HEAD_SIZE, more)
 
 struct h1_new_request {
 	struct slice method;

@@ -10,9 +10,9 @@
 static uint8_t bytes[H1_WRITE_MAX(0)], twice[H1_WRITE_MAX(0)];
 
 static struct slice
-put(uint8_t *to, const struct h1_request *req, struct slice path)
+put(uint8_t *to, const struct h1_request *req, size_t n, struct slice path)
 {
-	struct wr w = wr_of(to, sizeof(bytes));
+	struct wr w = wr_of(to, H1_WRITE_ROOM(n, 0));
 	struct h1_new_request r = h1_new_request(req, path, &req->host.host);
 
 	h1_put_request(&w, &r);
@@ -46,7 +46,6 @@ static void
 check_response(struct slice in, const struct h1_request *req)
 {
 	static struct h1_response res, again;
-	struct wr w = wr_of(bytes, sizeof(bytes));
 	struct parse_fail fail;
 	size_t used;
 
@@ -54,6 +53,7 @@ check_response(struct slice in, const struct h1_request *req)
 	if (h1_response_take(in, &h1_limits, req->method, &res, &used, &fail) !=
 	    PARSE_DONE)
 		return;
+	struct wr w = wr_of(bytes, H1_WRITE_ROOM(used, 0));
 	struct h1_new_response r = h1_new_response(&res, req);
 	h1_put_response(&w, &r);
 	CHECK(!w.bad);
@@ -82,7 +82,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (urlpath_canon(req.target.path, sizeof(canon), canon, &path,
 		&fail) != PARSE_DONE)
 		return 0;
-	struct slice first = put(bytes, &req, path.text);
+	struct slice first = put(bytes, &req, used, path.text);
 	memset(&again, 0, sizeof(again));
 	enum parse got =
 	    h1_request_take(first, &h1_limits, &again, &used, &fail);
@@ -97,6 +97,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(!again.is_http10 && again.expect == req.expect);
 	check_gone(&again.fields);
 	if (!req.is_http10)
-		CHECK(slice_eq(first, put(twice, &again, again.target.path)));
+		CHECK(slice_eq(first,
+		    put(twice, &again, used, again.target.path)));
 	return 0;
 }
