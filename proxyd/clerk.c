@@ -22,14 +22,17 @@
 #include "proxyd/roles.h"
 
 #define ANSWER_TEXT_MAX 61440 /* bytes of messages; with the rest one packet */
-#define TRUSTED 1	      /* flag of LOAD_POLICY */
-#define HAS_ROOTS 1	      /* flag of LOAD_OWNER */
+#define TRUSTED 1	      /* flags of LOAD_POLICY */
+#define PRESET 2
+#define HAS_ROOTS 1 /* flag of LOAD_OWNER */
 
 struct clerk {
 	struct msg *msg; /* the request */
 	struct load_report report;
 	struct buf image; /* what comes of it */
 	struct buf files[MSG_FDS_MAX];
+	struct buf includes[LIMIT_POLICY_INCLUDES];
+	uint32_t n_includes;
 };
 
 /* What this process does in its life. */
@@ -67,6 +70,76 @@ open_root(void *ctx, struct slice path, struct buf *out)
 	close(fd);
 	load_report_release(&report);
 	return good ? NULL : "cannot be read";
+}
+
+/* The answer to our INCLUDE: nothing else is meant for us now but a PING. */
+static bool
+wait_included(struct msg *m)
+{
+	static uint8_t room[MSG_SIZE_MAX];
+	struct pollfd p = { .fd = ROLE_MONITOR_FD, .events = POLLIN };
+	struct msg pong = { .op = OP_PONG };
+	enum err err = ERR_NONE;
+
+	for (;;) {
+		if (poll(&p, 1, -1) < 0 && errno != EINTR)
+			return false;
+		if (msg_recv(ROLE_MONITOR_FD, room, m, &err) != 0) {
+			if (err == ERR_AGAIN)
+				continue;
+			return false;
+		}
+		if (m->op == OP_INCLUDED)
+			return true;
+		msg_close_fds(m);
+		pong.id = m->id;
+		if (m->op != OP_PING ||
+		    msg_send(ROLE_MONITOR_FD, &pong, &err) != 0)
+			return false;
+	}
+}
+
+/* Ask the monitor for a file: which one it may be, that one knows. */
+static const char *
+open_included(void *ctx, uint32_t from, struct slice path,
+    struct load_included *out)
+{
+	static char why[512];
+	struct clerk *c = ctx;
+	struct msg m = { .op = OP_INCLUDE, .id = c->msg->id };
+	uint8_t body[8192];
+	struct wr w = wr_of(body, sizeof(body));
+	enum err err = ERR_NONE;
+
+	wr_u16(&w, (uint16_t)from);
+	wr_slice16(&w, path);
+	m.body = wr_slice(&w);
+	if (w.bad)
+		return "the path is too long";
+	if (c->n_includes == LIMIT_POLICY_INCLUDES)
+		return "too many includes";
+	if (msg_send(ROLE_MONITOR_FD, &m, &err) != 0 || !wait_included(&m))
+		return "the monitor does not answer";
+	struct rd r = rd_of(m.body);
+	bool good = rd_u8(&r) == 1;
+	out->number = rd_u16(&r);
+	struct slice text = rd_slice16(&r);
+	text = slice_first(text, sizeof(why) - 1);
+	if (text.n != 0)
+		memcpy(why, text.p, text.n);
+	why[text.n] = '\0';
+	int fd = good && rd_is_done(&r) ? msg_take_fd(&m, 0) : -1;
+	msg_close_fds(&m);
+	if (fd < 0)
+		return why;
+	struct buf *b = &c->includes[c->n_includes++];
+	struct load_report report = { 0 };
+	buf_init(b, LIMIT_POLICY_FILE_SIZE + 65536);
+	good = load_read_file(fd, path, false, b, &report);
+	close(fd);
+	load_report_release(&report);
+	out->bytes = buf_slice(b);
+	return good ? NULL : "cannot be read, or is larger than 8 MiB";
 }
 
 /* Read the `i`th descriptor of the request into its buffer. */
@@ -143,13 +216,19 @@ load_policy_file(struct clerk *c)
 	struct owner *owner = NULL;
 	enum err err = ERR_NONE;
 
-	in.trusted = (rd_u8(&r) & TRUSTED) != 0;
+	uint8_t flags = rd_u8(&r);
+	in.trusted = (flags & TRUSTED) != 0;
+	in.preset = (flags & PRESET) != 0;
+	in.include = open_included;
+	in.ctx = c;
 	take_values(&r, &in, sets);
-	if (!rd_is_done(&r) || !read_fd(c, 0, in.file.name, false))
+	size_t n = in.preset ? 0 : 1;
+	if (!rd_is_done(&r) ||
+	    (!in.preset && !read_fd(c, 0, in.file.name, false)))
 		return false;
 	in.file.bytes = buf_slice(&c->files[0]);
-	if (c->msg->n_fds > 1) {
-		owner = owner_map(c->msg->fds[1], &err);
+	if (c->msg->n_fds > n) {
+		owner = owner_map(c->msg->fds[n], &err);
 		if (owner == NULL) {
 			load_error(&c->report, at,
 			    "the owner's configuration: %s", err_text(err));
@@ -230,6 +309,8 @@ serve(struct msg *msg)
 	int sent = answer(&c, good);
 	for (size_t i = 0; i < MSG_FDS_MAX; i++)
 		buf_release(&c.files[i]);
+	for (uint32_t i = 0; i < c.n_includes; i++)
+		buf_release(&c.includes[i]);
 	buf_release(&c.image);
 	load_report_release(&c.report);
 	return sent;

@@ -351,6 +351,7 @@ put_away(struct monitor *m)
 	for (size_t i = 0; i < COUNT_OF(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	policy_files_release(&m->files);
 	owner_free(m->owner);
 	program_free(m->program);
 	buf_release(&m->log_path);

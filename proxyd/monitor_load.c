@@ -111,10 +111,41 @@ on_owner(struct msg *msg, void *arg)
 	load_policy_start(m);
 }
 
+/* Open what the policy includes; the file is the clerk's to read. */
 static void
-on_clerk_msg(struct channel *c UNUSED, struct msg *msg UNUSED, void *arg UNUSED)
+include(struct role_process *c, const struct msg *msg)
 {
-	/* READY and the like; the answer comes to on_owner or on_policy. */
+	struct monitor *m = c->monitor;
+	struct msg answer = { .op = OP_INCLUDED, .id = msg->id };
+	struct rd r = rd_of(msg->body);
+	uint32_t from = rd_u16(&r), number = 0;
+	struct slice path = rd_slice16(&r);
+	const char *why = "asked in a form that is not known";
+	uint8_t body[512];
+	struct wr w = wr_of(body, sizeof(body));
+	enum err err = ERR_NONE;
+	int fd = -1;
+
+	if (rd_is_done(&r))
+		fd = policy_file_include(&m->files, from, path, &number, &why);
+	wr_u8(&w, fd >= 0 ? 1 : 0);
+	wr_u16(&w, (uint16_t)number);
+	wr_slice16(&w, slice_of_str(fd >= 0 ? "" : why));
+	answer.body = wr_slice(&w);
+	if (fd >= 0)
+		answer.fds[answer.n_fds++] = fd;
+	if (channel_send(c->channel, &answer, &err) != 0)
+		monitor_fail(m, "cannot answer the clerk: %s", err_text(err));
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The answer comes to on_owner or on_policy. */
+static void
+on_clerk_msg(struct channel *channel UNUSED, struct msg *msg, void *arg)
+{
+	if (msg != NULL && msg->op == OP_INCLUDE)
+		include(arg, msg);
 }
 
 static int
@@ -138,32 +169,6 @@ clerk_ask(struct monitor *m, struct msg *msg, channel_on_answer *on_answer)
 		return 0;
 	monitor_fail(m, "cannot ask the clerk: %s", err_text(err));
 	return -1;
-}
-
-/* Is `file` below `dir`, both as the kernel resolves them? */
-static bool
-is_below(const char *file, const char *dir)
-{
-	char *a = realpath(file, NULL), *b = realpath(dir, NULL);
-	size_t n = b == NULL ? 0 : strlen(b);
-	bool below =
-	    a != NULL && b != NULL && strncmp(a, b, n) == 0 && a[n] == '/';
-
-	free(a);
-	free(b);
-	return below;
-}
-
-void
-load_config_dir(char *path, size_t size)
-{
-	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-
-	if (xdg != NULL && xdg[0] == '/')
-		snprintf(path, size, "%s/duenna", xdg);
-	else
-		snprintf(path, size, "%s/.config/duenna",
-		    home == NULL ? "" : home);
 }
 
 /* Has a home of such a name been left, or is it in use? */
@@ -229,36 +234,36 @@ load_policy_start(struct monitor *m)
 {
 	const struct monitor_config *cfg = m->cfg;
 	struct msg msg = { .op = OP_LOAD_POLICY };
-	char dir[4096];
+	bool preset = strncmp(cfg->policy, "preset/", 7) == 0;
+	const char *why = "";
 	uint8_t body[32768];
 	struct wr w = wr_of(body, sizeof(body));
 
 	choose_digits(m);
-	load_config_dir(dir, sizeof(dir));
+	/* A repository may have a pipe in its place, which nobody writes to: a
+	 * wait for that would be for ever. */
+	int fd = preset ? -1 : policy_file_open(&m->files, cfg->policy, &why);
+	if (fd < 0 && !preset) {
+		monitor_fail(m, "cannot read the policy %s: %s", cfg->policy,
+		    why);
+		return;
+	}
 	wr_slice16(&w, slice_of_str(cfg->policy));
 	wr_slice16(&w,
 	    slice_of_str(cfg->policy_name == NULL ? "" : cfg->policy_name));
-	wr_u8(&w, is_below(cfg->policy, dir) ? 1 : 0);
+	wr_u8(&w,
+	    (policy_file_is_trusted(&m->files) ? 1 : 0) | (preset ? 2 : 0));
 	put_values(m, &w);
-	if (w.bad) {
-		monitor_fail(m, "the values of --set are too long");
-		return;
-	}
-	/* A repository may have a pipe in its place, which nobody writes to: a
-	 * wait for that would be for ever. */
-	int fd =
-	    open(cfg->policy, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0) {
-		monitor_fail(m, "cannot read the policy %s: %s", cfg->policy,
-		    strerror(errno));
-		return;
-	}
-	(void)fcntl(fd, F_SETFL, 0);
 	msg.body = wr_slice(&w);
-	msg.fds[msg.n_fds++] = fd;
+	if (!preset)
+		msg.fds[msg.n_fds++] = fd;
 	msg.fds[msg.n_fds++] = m->owner_fd;
-	(void)clerk_ask(m, &msg, on_policy);
-	close(fd);
+	if (w.bad)
+		monitor_fail(m, "the values of --set are too long");
+	else
+		(void)clerk_ask(m, &msg, on_policy);
+	if (fd >= 0)
+		close(fd);
 }
 
 static int
@@ -294,7 +299,7 @@ add_config_dir(struct monitor *m, struct msg *msg, struct wr *w)
 	char dir[4096], path[4096 + 256 + 2];
 	int result = 0;
 
-	load_config_dir(dir, sizeof(dir));
+	policy_file_config_dir(dir, sizeof(dir));
 	int n = scandir(dir, &found, is_yaml, alphasort);
 	for (int i = 0; i < n && result == 0; i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, found[i]->d_name);

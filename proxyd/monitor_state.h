@@ -28,6 +28,7 @@
 #include "priv/ops.h"
 #include "priv/role.h"
 #include "proxyd/monitor.h"
+#include "proxyd/policy_file.h"
 
 #define MONITOR_CRASHES 3 /* within a minute: the sandbox is cut off */
 #define MONITOR_CRASH_SPAN_MS 60000
@@ -77,6 +78,7 @@ struct monitor {
 	struct event *heartbeat;   /* owned */
 	struct event *deadline;	   /* owned: of the stage */
 
+	struct policy_files files;    /* the policy and its includes */
 	int owner_fd, program_fd;     /* owned: sealed images; -1: not yet */
 	struct owner *owner;	      /* owned */
 	struct program *program;      /* owned */
@@ -120,9 +122,6 @@ void roles_send(struct role_process *c, uint16_t op, struct slice body,
 
 /* monitor_load.c */
 MUST_USE int load_start(struct monitor *m);
-
-/* Where the owner's configuration is: a folder, which may be missing. */
-void load_config_dir(char *path, size_t size);
 
 /* monitor_secret.c: those in use, to the keeper.  Fails the run if a file of
  * one is somebody else's; one that is not there is only said. */

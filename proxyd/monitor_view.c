@@ -116,7 +116,7 @@ sandbox_view(struct monitor *m, struct sandbox *s, struct fail *fail)
 {
 	static char host[65];
 	static char settings[4096];
-	static const char *pins[1], *closed[CLOSED_MAX];
+	static const char *closed[CLOSED_MAX];
 	struct view *v = &s->view;
 
 	if (make_trust(m, s) != 0)
@@ -132,11 +132,11 @@ sandbox_view(struct monitor *m, struct sandbox *s, struct fail *fail)
 	v->home_dir = s->home_dir;
 	v->work = s->work == NULL ? "/" : s->work;
 	v->host = host;
-	pins[0] = realpath(m->cfg->policy, NULL);
-	v->pins = pins;
-	v->n_pins = pins[0] == NULL ? 0 : 1;
+	v->pins = (const char *const *)m->files.paths;
+	/* One without a folder is a pipe, or of the program itself. */
+	v->n_pins = m->files.paths[0] == NULL ? 0 : m->files.n;
 	closed[v->n_closed++] = buf_text(&m->state_dir);
-	load_config_dir(settings, sizeof(settings));
+	policy_file_config_dir(settings, sizeof(settings));
 	closed[v->n_closed++] = settings;
 	add_closed(v, closed, m->cfg->config);
 	add_closed(v, closed, m->cfg->audit);

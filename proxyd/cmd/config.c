@@ -8,7 +8,9 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "cmd/config.h"
+#include "proxyd/policy_file.h"
 
 static struct load_at
 file_at(const char *file)
@@ -49,18 +51,6 @@ open_root(void *ctx, struct slice path, struct buf *out)
 	bool good = read_path(name, false, out, &report);
 	load_report_release(&report);
 	return good ? NULL : "cannot be read";
-}
-
-static void
-config_dir(char *path, size_t size)
-{
-	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-
-	if (xdg != NULL && xdg[0] == '/')
-		snprintf(path, size, "%s/duenna", xdg);
-	else
-		snprintf(path, size, "%s/.config/duenna",
-		    home == NULL ? "" : home);
 }
 
 static int
@@ -109,7 +99,7 @@ add_dir(struct files *f, struct load_report *report)
 	struct dirent **found = NULL;
 	char dir[4096], path[4096 + 256 + 2];
 
-	config_dir(dir, sizeof(dir));
+	policy_file_config_dir(dir, sizeof(dir));
 	int n = scandir(dir, &found, is_yaml, alphasort);
 	for (int i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, found[i]->d_name);
@@ -155,20 +145,58 @@ config_release(struct config *c)
 	buf_release(&c->image);
 }
 
-/* Is `file` below the owner's directory, both as the kernel resolves them? */
-static bool
-is_trusted(const char *file)
-{
-	char dir[4096];
+/* The policy, and all that it includes, while it is loaded. */
+struct opened {
+	struct policy_files files;
+	struct buf bytes[1 + LIMIT_POLICY_INCLUDES];
+	uint32_t n; /* of bytes */
+};
 
-	config_dir(dir, sizeof(dir));
-	char *a = realpath(file, NULL), *b = realpath(dir, NULL);
-	size_t n = b == NULL ? 0 : strlen(b);
-	bool below =
-	    a != NULL && b != NULL && strncmp(a, b, n) == 0 && a[n] == '/';
-	free(a);
-	free(b);
-	return below;
+/* Read an open file, which is ours, into the next buffer. */
+static bool
+read_opened(struct opened *o, int fd, struct slice name, struct slice *bytes,
+    struct load_report *report)
+{
+	struct buf *b = &o->bytes[o->n++];
+
+	buf_init(b, LIMIT_POLICY_FILE_SIZE + 65536);
+	bool good = load_read_file(fd, name, false, b, report);
+	close(fd);
+	*bytes = buf_slice(b);
+	return good;
+}
+
+static const char *
+open_included(void *ctx, uint32_t from, struct slice path,
+    struct load_included *out)
+{
+	struct load_report report = { 0 };
+	struct opened *o = ctx;
+	const char *why = "";
+
+	if (o->n == COUNT_OF(o->bytes))
+		return "too many includes";
+	int fd = policy_file_include(&o->files, from, path, &out->number, &why);
+	if (fd < 0)
+		return why;
+	bool good = read_opened(o, fd, path, &out->bytes, &report);
+	load_report_release(&report);
+	return good ? NULL : "cannot be read, or is larger than 8 MiB";
+}
+
+static bool
+open_policy(struct opened *o, struct load_policy_in *in, const char *file,
+    struct load_report *report)
+{
+	const char *why = "";
+	int fd = policy_file_open(&o->files, file, &why);
+
+	if (fd < 0) {
+		load_error(report, file_at(file), "%s", why);
+		return false;
+	}
+	in->trusted = policy_file_is_trusted(&o->files);
+	return read_opened(o, fd, in->file.name, &in->file.bytes, report);
 }
 
 bool
@@ -209,22 +237,26 @@ config_load_policy(struct config_policy *p, const struct config *c,
 		.owner = c->owner };
 	enum err err = ERR_NONE;
 
+	struct opened *o = mem_alloc(sizeof(*o));
+
 	*p = (struct config_policy){ .program = NULL };
-	buf_init(&p->bytes, LIMIT_POLICY_FILE_SIZE + 65536);
 	buf_init(&p->image, IMAGE_SIZE_MAX);
-	if (!read_path(want->file, false, &p->bytes, report))
-		return;
-	in.trusted = is_trusted(want->file);
-	in.file.bytes = buf_slice(&p->bytes);
-	if (load_policy(&in, &p->image, report))
+	in.preset = slice_has_prefix(in.file.name, LOAD_PRESET);
+	in.include = open_included;
+	in.ctx = o;
+	bool good = in.preset || open_policy(o, &in, want->file, report);
+	if (good && load_policy(&in, &p->image, report))
 		p->program = program_open(buf_slice(&p->image), &err);
+	for (uint32_t i = 0; i < o->n; i++)
+		buf_release(&o->bytes[i]);
+	policy_files_release(&o->files);
+	free(o);
 }
 
 void
 config_policy_release(struct config_policy *p)
 {
 	program_free(p->program);
-	buf_release(&p->bytes);
 	buf_release(&p->image);
 }
 

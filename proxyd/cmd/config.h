@@ -27,7 +27,7 @@ void config_load(struct config *c, const char *file,
 void config_release(struct config *c);
 
 struct config_policy {
-	struct buf bytes, image; /* owned */
+	struct buf image;	 /* owned */
 	struct program *program; /* NULL: errors */
 };
 

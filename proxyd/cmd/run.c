@@ -9,13 +9,15 @@
 #include "proxyd/monitor.h"
 
 static const char usage[] =
-    "usage: duenna run [--policy FILE[:NAME]] [--set KEY=VALUE] [--config FILE]\n"
-    "                  [--name NAME] [--user NAME] [--audit FILE] [--env NAME]\n"
-    "                  [--write DIR] [--keep-fd N] [--quiet] -- COMMAND [ARG...]\n"
+    "usage: duenna run [--policy FILE[:NAME] | --preset NAME] [--set KEY=VALUE]\n"
+    "                  [--config FILE] [--name NAME] [--user NAME] [--audit FILE]\n"
+    "                  [--env NAME] [--write DIR] [--keep-fd N] [--quiet]\n"
+    "                  -- COMMAND [ARG...]\n"
     "\n"
     "Run COMMAND in a sandbox that reaches only what the policy allows.\n"
     "\n"
     "--policy   the policy; ./duenna.yaml without it\n"
+    "--preset   a policy that comes with duenna, such as npm\n"
     "--set      what a parameter of the policy stands for; repeatable\n"
     "--config   your configuration; ~/.config/duenna/*.yaml without it\n"
     "--name     of the sandbox: stands in the log, and its home is kept\n"
@@ -31,6 +33,7 @@ static const char usage[] =
 
 enum option_id {
 	OPT_POLICY = 256,
+	OPT_PRESET,
 	OPT_SET,
 	OPT_CONFIG,
 	OPT_NAME,
@@ -45,6 +48,7 @@ enum option_id {
 
 static const struct option options[] = {
 	{ "policy", required_argument, NULL, OPT_POLICY },
+	{ "preset", required_argument, NULL, OPT_PRESET },
 	{ "set", required_argument, NULL, OPT_SET },
 	{ "config", required_argument, NULL, OPT_CONFIG },
 	{ "name", required_argument, NULL, OPT_NAME },
@@ -102,15 +106,47 @@ add_env(struct monitor_config *cfg, const char *name)
 	return add(cfg->env, &cfg->n_env, name);
 }
 
+static bool
+set_policy(struct monitor_config *cfg, const char *policy)
+{
+	if (cfg->policy == NULL) {
+		cfg->policy = policy;
+		return true;
+	}
+	fputs("duenna: run: one --policy or --preset; a policy may "
+	      "`include:` another\n",
+	    stderr);
+	return false;
+}
+
+/* `preset/NAME` is the policy of that name that comes with duenna. */
+static bool
+set_preset(struct monitor_config *cfg, const char *name)
+{
+	static char policy[64];
+
+	if (strchr(name, '/') != NULL ||
+	    snprintf(policy, sizeof(policy), "preset/%s", name) >=
+		(int)sizeof(policy)) {
+		fprintf(stderr,
+		    "duenna: run: --preset wants a name such as npm, not "
+		    "'%s'\n",
+		    name);
+		return false;
+	}
+	return set_policy(cfg, policy);
+}
+
 /* False: what was wrong has been said. */
 static bool
 take_option(struct monitor_config *cfg, int option)
 {
 	switch (option) {
 	case OPT_POLICY:
-		cfg->policy = optarg;
 		cfg->policy_name = options_split(optarg);
-		return true;
+		return set_policy(cfg, optarg);
+	case OPT_PRESET:
+		return set_preset(cfg, optarg);
 	case OPT_CONFIG:
 		cfg->config = optarg;
 		return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/load.h"
 #include "load/compile.h"
+#include "load/preset.h"
 #include "load/read_policy.h"
 #include "load/roots.h"
 #include "policy/inside.h"
@@ -58,6 +59,23 @@ compile_all(struct loading *l, struct buf *image)
 	return good;
 }
 
+static bool
+find_preset(const struct load_policy_in *in, struct slice *text,
+    struct load_report *report)
+{
+	struct load_at at = { in->file.name, 0, 0 };
+	struct slice name = slice_from(in->file.name, LOAD_PRESET.n);
+	struct buf why;
+
+	if (preset_find(name, text))
+		return true;
+	buf_init(&why, 4096);
+	preset_put_unknown(name, &why);
+	load_error(report, at, "%s", buf_text(&why));
+	buf_release(&why);
+	return false;
+}
+
 bool
 load_policy(const struct load_policy_in *in, struct buf *image,
     struct load_report *report)
@@ -66,12 +84,15 @@ load_policy(const struct load_policy_in *in, struct buf *image,
 	struct read_policy p = { { &l.arena, report, in->file.name }, in };
 	uint32_t before = report->n_errors;
 
-	const struct doc_node *root =
-	    doc_parse(in->file.bytes, in->file.name, &l.arena, report);
+	struct slice text = in->file.bytes;
+	const struct doc_node *root = NULL;
+	if (!in->preset || find_preset(in, &text, report))
+		root = doc_parse(text, in->file.name, &l.arena, report);
 	bool good = root != NULL &&
 	    read_policy_file(&p, root, &l.policies, &l.n) &&
 	    compile_all(&l, image);
 	load_report_sort(report);
+	load_report_keep_names(report); /* of what is included: they go */
 	arena_release(&l.arena);
 	return good && report->n_errors == before;
 }

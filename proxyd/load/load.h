@@ -25,8 +25,18 @@ struct load_set {
 	struct slice key, value;
 };
 
+/* What the names of our own policies begin with. */
+#define LOAD_PRESET SLICE("preset/")
+
+/* A file that a policy includes. */
+struct load_included {
+	struct slice bytes; /* stay until load_policy() returns */
+	uint32_t number;    /* of the file, the same whenever it is included */
+};
+
 struct load_policy_in {
 	struct load_file file;
+	bool preset; /* file.name is LOAD_PRESET and a name, no more is set */
 	struct slice policy; /* which one; empty: the only one in the file */
 	bool any; /* `check`: look at all of them; the image is the first's */
 	/*
@@ -41,6 +51,13 @@ struct load_policy_in {
 	struct slice tenant;  /* empty: "default" */
 	const struct owner *owner;   /* borrowed; NULL: no configuration */
 	uint8_t key[IMAGE_KEY_SIZE]; /* of the synthetic addresses */
+	/*
+	 * Open what file `from` includes (0 is the policy itself) under a
+	 * hostile name.  NULL, or why not, in a few words.  May be NULL.
+	 */
+	const char *(*include)(void *ctx, uint32_t from, struct slice path,
+	    struct load_included *out);
+	void *ctx;
 };
 
 /*

@@ -290,9 +290,22 @@ parameters_set(const struct read *r, struct load_parameters *p,
 	return set_value(r, one, set->value, at);
 }
 
+static void
+say_unset(const struct read *r, const struct load_parameter *p,
+    const char *where)
+{
+	char option[64];
+
+	snprintf(option, sizeof(option), "`--set %.*s=VALUE`",
+	    SLICE_ARG(p->name));
+	load_error(r->report, p->at,
+	    "parameter `%.*s` has no value: give %s, or write a `default:`",
+	    SLICE_ARG(p->name), where[0] == '\0' ? option : where);
+}
+
 bool
 parameters_are_set(const struct read *r, const struct load_parameters *p,
-    bool quiet)
+    const char *where)
 {
 	bool good = true;
 
@@ -301,11 +314,8 @@ parameters_are_set(const struct read *r, const struct load_parameters *p,
 		if (one->has_value)
 			continue;
 		good = false;
-		if (!quiet && !one->bad)
-			load_error(r->report, one->at,
-			    "parameter `%.*s` has no value: give `--set "
-			    "%.*s=VALUE`, or write a `default:`",
-			    SLICE_ARG(one->name), SLICE_ARG(one->name));
+		if (where != NULL && !one->bad)
+			say_unset(r, one, where);
 	}
 	return good;
 }

@@ -60,11 +60,13 @@ bool parameters_set(const struct read *r, struct load_parameters *p,
     const struct load_set *set, struct load_at at);
 
 /*
- * Complain of each that has no value; false if there is one.  `quiet`: only
- * look.
+ * Complain of each that has no value; false if there is one.
+ *
+ * where   a value can be given, for the complaint; empty: on the command line;
+ *	   NULL: only look
  */
 bool parameters_are_set(const struct read *r, const struct load_parameters *p,
-    bool quiet);
+    const char *where);
 
 /* Warn of those that no rule used. */
 void parameters_warn_unused(const struct read *r,

@@ -2,8 +2,6 @@
 #include "load/read.h"
 #include "base/ascii.h"
 
-#define NAME_SIZE_MAX 40 /* bytes of a policy's, rule's or credential's name */
-
 struct load_at
 read_at(const struct read *r, const struct doc_node *node)
 {
@@ -258,7 +256,7 @@ read_name(const struct read *r, const struct doc_node *node, const char *of,
 		good = good &&
 		    (ascii_is_lower(c) || ascii_is_digit(c) || c == '-');
 	}
-	if (!good || name->n == 0 || name->n > NAME_SIZE_MAX ||
+	if (!good || name->n == 0 || name->n > READ_NAME_MAX ||
 	    name->p[0] == '-' || name->p[name->n - 1] == '-')
 		return read_refuse(r, node,
 		    "`%.*s` is no name: expected %s of a-z, 0-9 and inner "

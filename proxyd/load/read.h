@@ -69,7 +69,9 @@ bool read_duration(const struct read *r, const struct doc_node *node,
 /* `version: 1`, which every file has. */
 bool read_version(const struct read *r, const struct doc_node *root);
 
-/* A name: [a-z0-9-], 1 to 40, no hyphen at either end. */
+#define READ_NAME_MAX 40 /* bytes of a name */
+
+/* A name: [a-z0-9-], 1 to READ_NAME_MAX, no hyphen at either end. */
 bool read_name(const struct read *r, const struct doc_node *node,
     const char *of, struct slice *name);
 

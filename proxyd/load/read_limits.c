@@ -122,20 +122,63 @@ check_slot(struct read_policy *p, const struct doc_node *node,
 	return true;
 }
 
+/* What is mapped where this file is included. */
+static uint32_t
+find_mapped(struct read_policy *p, const struct doc_node *node,
+    struct slice name)
+{
+	struct read_scope *s = p->scope;
+
+	for (uint32_t i = 0; i < s->n_mapped; i++) {
+		if (!slice_eq(s->mapped[i].name, name))
+			continue;
+		s->mapped[i].used = true;
+		return s->mapped[i].credential;
+	}
+	load_warn(p->r.report, read_at(&p->r, node),
+	    "credential `%.*s` is not mapped: the rule carries none; write "
+	    "`credentials: {%.*s: NAME}` beside the `include:` (%.*s:%u)",
+	    SLICE_ARG(name), SLICE_ARG(name), SLICE_ARG(s->at.file),
+	    s->at.line);
+	return IMAGE_NONE;
+}
+
+bool
+read_credential_name(struct read_policy *p, const struct doc_node *node,
+    uint32_t *credential)
+{
+	const struct owner *o = p->in->owner;
+	uint32_t n = o == NULL ? 0 : owner_n_credentials(o);
+	struct slice name;
+
+	if (!read_name(&p->r, node, "the name of a credential", &name))
+		return false;
+	if (p->scope->outer != NULL) {
+		*credential = find_mapped(p, node, name);
+		return true;
+	}
+	*credential = find_credential(o, name);
+	if (*credential != IMAGE_NONE)
+		return true;
+	struct nearest near = nearest_to(name);
+	for (uint32_t i = 0; i < n; i++)
+		nearest_look(&near, owner_credential(o, i).public.name);
+	return read_refuse(&p->r, node,
+	    "credential `%.*s` is not defined in " OWNERS_FILES NEAREST_FMT,
+	    SLICE_ARG(name), NEAREST_ARG(near));
+}
+
 static bool
 add_credential(struct read_policy *p, const struct doc_node *node,
     struct load_rule *rule)
 {
-	struct slice name;
 	bool good = true;
+	uint32_t i;
 
-	if (!read_name(&p->r, node, "the name of a credential", &name))
+	if (!read_credential_name(p, node, &i))
 		return false;
-	uint32_t i = find_credential(p->in->owner, name);
 	if (i == IMAGE_NONE)
-		return read_refuse(&p->r, node,
-		    "credential `%.*s` is not defined in " OWNERS_FILES,
-		    SLICE_ARG(name));
+		return true; /* not mapped: it carries none */
 	if (rule->n_credentials == VERDICT_CREDENTIALS_MAX)
 		return read_refuse(&p->r, node, "more than %d credentials",
 		    VERDICT_CREDENTIALS_MAX);
@@ -197,7 +240,7 @@ check_prefix(struct read_policy *p, const struct doc_node *node,
 		    SLICE_ARG(node->text));
 		return true;
 	}
-	if (!p->in->trusted && !is_private(p, &prefix->first, prefix->bits))
+	if (!p->scope->trusted && !is_private(p, &prefix->first, prefix->bits))
 		return read_refuse(&p->r, node,
 		    "`%.*s` is outside of `private:` in " OWNERS_FILES,
 		    SLICE_ARG(node->text));
@@ -216,7 +259,7 @@ check_literals(struct read_policy *p, const struct load_rule *rule)
 	for (uint32_t i = 0; i < rule->n_patterns; i++) {
 		const struct load_pattern *pattern = &rule->patterns[i];
 		const struct ip *ip = &pattern->host.ip;
-		if (pattern->host.kind != HOST_LITERAL || p->in->trusted ||
+		if (pattern->host.kind != HOST_LITERAL || p->scope->trusted ||
 		    address_is_global(ip) ||
 		    is_private(p, ip, ip->family == 4 ? 32 : 128))
 			continue;

@@ -69,18 +69,48 @@ check_names(const struct read *r, const struct load_policy_text *policy)
 	for (uint32_t i = 1; i < policy->n_rules; i++) {
 		if (!slice_eq(list[i - 1]->name, list[i]->name))
 			continue;
-		load_error(r->report, list[i]->at,
-		    "a second rule `%.*s`, the first is on line %u",
-		    SLICE_ARG(list[i]->name), list[i - 1]->at.line);
+		if (slice_eq(list[i - 1]->at.file, list[i]->at.file))
+			load_error(r->report, list[i]->at,
+			    "a second rule `%.*s`, the first is on line %u%s",
+			    SLICE_ARG(list[i]->name), list[i - 1]->at.line,
+			    slice_eq(list[i]->at.file, r->file) ?
+				"" :
+				": included twice, and no `name:` beside one "
+				"of them");
+		else
+			load_error(r->report, list[i]->at,
+			    "a second rule `%.*s`, the first is at %.*s:%u",
+			    SLICE_ARG(list[i]->name),
+			    SLICE_ARG(list[i - 1]->at.file),
+			    list[i - 1]->at.line);
 		good = false;
 	}
 	return good;
 }
 
 static bool
+read_item(struct read_policy *p, const struct doc_node *node, uint32_t index,
+    struct load_policy_text *policy)
+{
+	struct load_rule rule;
+
+	if (node->kind == DOC_MAPPING && read_find(node, "include") != NULL)
+		return !p->wanted || read_include(p, node, policy);
+	if (policy->n_rules == LIMIT_POLICY_RULES)
+		return read_refuse(&p->r, node, "more than %d rules",
+		    LIMIT_POLICY_RULES);
+	bool good = read_rule(p, node, index, &rule);
+	policy->rules = arena_grow(p->r.arena, policy->rules, policy->n_rules,
+	    sizeof(*policy->rules));
+	policy->rules[policy->n_rules++] = rule;
+	return good;
+}
+
+bool
 read_rules(struct read_policy *p, const struct doc_node *node,
     struct load_policy_text *policy)
 {
+	uint32_t index = 0;
 	bool good = true;
 
 	if (!read_list(&p->r, node,
@@ -92,13 +122,9 @@ read_rules(struct read_policy *p, const struct doc_node *node,
 	if (node->n == 0)
 		load_warn(p->r.report, read_at(&p->r, node),
 		    "no rules: nothing is allowed");
-	policy->rules =
-	    arena_alloc(p->r.arena, (node->n + 1) * sizeof(*policy->rules));
-	for (const struct doc_node *i = node->first; i != NULL; i = i->next) {
-		struct load_rule *rule = &policy->rules[policy->n_rules++];
-		good = read_rule(p, i, policy->n_rules, rule) && good;
-	}
-	return good && check_names(&p->r, policy);
+	for (const struct doc_node *i = node->first; i != NULL; i = i->next)
+		good = read_item(p, i, ++index, policy) && good;
+	return good;
 }
 
 /*
@@ -111,8 +137,7 @@ read_parameters(struct read_policy *p, const struct doc_node *body,
     const struct load_policy_text *policy, struct load_parameters *out)
 {
 	const struct load_policy_in *in = p->in;
-	bool wanted =
-	    in->any || in->policy.n == 0 || slice_eq(in->policy, policy->name);
+	bool wanted = p->wanted;
 	struct load_at at = { SLICE(SET), 0, 0 };
 
 	if (!parameters_read(&p->r, in, read_find(body, "parameters"),
@@ -126,7 +151,24 @@ read_parameters(struct read_policy *p, const struct doc_node *body,
 	}
 	if (wanted)
 		p->last = *out;
-	return parameters_are_set(&p->r, out, !wanted) || wanted;
+	return parameters_are_set(&p->r, out, wanted ? "" : NULL) || wanted;
+}
+
+bool
+read_policy_rules(struct read_policy *p, const struct doc_node *body,
+    const struct doc_node **rules)
+{
+	bool unknown = false;
+
+	if (!read_keys(&p->r, body, policy_keys, COUNT_OF(policy_keys),
+		&unknown))
+		return false;
+	*rules = read_find(body, "rules");
+	if (*rules != NULL)
+		return true;
+	return !unknown &&
+	    read_refuse(&p->r, body,
+		"`rules` is missing (`rules: []` if nothing is allowed)");
 }
 
 static bool
@@ -134,25 +176,21 @@ read_one(struct read_policy *p, const struct doc_node *key,
     struct load_policy_text *policy)
 {
 	uint32_t before = p->r.report->n_errors;
-	const struct doc_node *body = key->value;
+	const struct doc_node *body = key->value, *rules;
 	struct load_parameters parameters;
-	bool unknown = false;
 
 	policy->at = read_at(&p->r, key);
 	bool named =
 	    read_name(&p->r, key, "the name of a policy", &policy->name);
-	if (!read_keys(&p->r, body, policy_keys, COUNT_OF(policy_keys),
-		&unknown))
+	p->wanted = p->in->any || p->in->policy.n == 0 ||
+	    slice_eq(p->in->policy, policy->name);
+	if (!read_policy_rules(p, body, &rules))
 		return false;
-	const struct doc_node *rules = read_find(body, "rules");
-	if (rules == NULL)
-		return !unknown &&
-		    read_refuse(&p->r, body,
-			"`rules` is missing (`rules: []` if nothing is allowed)");
 	if (!read_parameters(p, body, policy, &parameters))
 		return p->r.report->n_errors == before;
 	p->r.parameters = &parameters;
-	bool good = read_rules(p, rules, policy) && named;
+	bool good =
+	    read_rules(p, rules, policy) && named && check_names(&p->r, policy);
 	if (good)
 		parameters_warn_unused(&p->r, &parameters);
 	p->r.parameters = NULL;
@@ -178,29 +216,87 @@ check_sets(struct read_policy *p)
 	}
 }
 
+/* `policies:` of a file. */
+static bool
+read_root(struct read_policy *p, const struct doc_node *root,
+    const struct doc_node **policies)
+{
+	bool unknown = false;
+
+	if (!read_keys(&p->r, root, file_keys, COUNT_OF(file_keys), &unknown))
+		return false;
+	(void)read_version(&p->r, root); /* its complaint is counted */
+	*policies = read_find(root, "policies");
+	if (*policies == NULL)
+		return !unknown &&
+		    read_refuse(&p->r, root, "`policies` is missing");
+	if ((*policies)->kind != DOC_MAPPING || (*policies)->n == 0)
+		return read_refuse(&p->r, *policies,
+		    "expected a mapping from names to policies, such as "
+		    "`agent: {rules: []}`");
+	return true;
+}
+
+static const struct doc_node *
+choose(struct read_policy *p, const struct doc_node *policies,
+    struct slice name)
+{
+	struct nearest near = nearest_to(name);
+
+	if (name.n == 0 && policies->n == 1)
+		return policies->first->value;
+	for (const struct doc_node *k = policies->first; k != NULL;
+	     k = k->next) {
+		if (slice_eq(k->text, name))
+			return k->value;
+		nearest_look(&near, k->text);
+	}
+	if (name.n == 0)
+		read_refuse(&p->r, policies,
+		    "several policies: say which, as `include: FILE:NAME`");
+	else
+		read_refuse(&p->r, policies,
+		    "there is no policy `%.*s`" NEAREST_FMT, SLICE_ARG(name),
+		    NEAREST_ARG(near));
+	return NULL;
+}
+
+const struct doc_node *
+read_policy_choose(struct read_policy *p, struct slice bytes, struct slice file,
+    struct slice name)
+{
+	struct slice outer = p->r.file;
+	const struct doc_node *policies, *body = NULL;
+	const struct doc_node *root =
+	    doc_parse(bytes, file, p->r.arena, p->r.report);
+
+	p->r.file = file;
+	if (root != NULL && read_root(p, root, &policies))
+		body = choose(p, policies, name);
+	p->r.file = outer;
+	return body;
+}
+
 bool
 read_policy_file(struct read_policy *p, const struct doc_node *root,
     struct load_policy_text **policies, uint32_t *n)
 {
 	uint32_t before = p->r.report->n_errors;
-	bool unknown = false;
+	struct read_scope scope = { .name = p->r.file,
+		.preset = p->in->preset,
+		.trusted = p->in->trusted };
+	const struct doc_node *node;
 
 	*n = 0;
-	if (!read_keys(&p->r, root, file_keys, COUNT_OF(file_keys), &unknown))
+	p->scope = &scope;
+	p->n_bytes = p->in->file.bytes.n;
+	if (!read_root(p, root, &node))
 		return false;
-	(void)read_version(&p->r, root); /* its complaint is counted */
-	const struct doc_node *node = read_find(root, "policies");
-	if (node == NULL)
-		return !unknown &&
-		    read_refuse(&p->r, root, "`policies` is missing");
-	if (node->kind != DOC_MAPPING || node->n == 0)
-		return read_refuse(&p->r, node,
-		    "expected a mapping from names to policies, such as "
-		    "`agent: {rules: []}`");
 	*policies = arena_alloc(p->r.arena, node->n * sizeof(**policies));
 	p->taken = arena_alloc(p->r.arena, p->in->n_sets + 1);
 	for (const struct doc_node *k = node->first; k != NULL; k = k->next)
 		(void)read_one(p, k, &(*policies)[(*n)++]);
 	check_sets(p);
+	p->scope = NULL;
 	return p->r.report->n_errors == before;
 }

@@ -17,13 +17,11 @@ static const struct read_key rule_keys[] = {
 	{ "api", READ_LATER },
 	{ "archive", READ_LATER },
 	{ "body", READ_LATER },
-	{ "credentials", READ_LATER },
 	{ "expires", READ_LATER },
 	{ "fetch", READ_LATER },
 	{ "forge", READ_LATER },
 	{ "graphql", READ_LATER },
 	{ "hide_other_refs", READ_LATER },
-	{ "include", READ_LATER },
 	{ "json", READ_LATER },
 	{ "lfs", READ_LATER },
 	{ "limits", READ_LATER },
@@ -211,18 +209,29 @@ read_kind(struct read_policy *p, const struct doc_node *node, bool unknown,
 }
 
 static bool
-read_rule_name(const struct read *r, const struct doc_node *node,
+read_rule_name(struct read_policy *p, const struct doc_node *node,
     uint32_t index, struct load_rule *rule)
 {
+	const struct read *r = &p->r;
+	struct slice prefix = p->scope->prefix, own;
 	const struct doc_node *name = read_find(node, "name");
 	char made[32];
 
 	if (name != NULL) {
 		rule->at = read_at(r, name);
-		return read_name(r, name, "the name of a rule", &rule->name);
+		if (!read_name(r, name, "the name of a rule", &own))
+			return false;
+	} else {
+		int n = snprintf(made, sizeof(made), "rule-%u", index);
+		own = arena_copy(r->arena, slice_of(made, (size_t)n));
 	}
-	int n = snprintf(made, sizeof(made), "rule-%u", index);
-	rule->name = arena_copy(r->arena, slice_of(made, (size_t)n));
+	rule->name = own;
+	if (prefix.n == 0)
+		return true;
+	uint8_t *text = arena_alloc(r->arena, prefix.n + own.n);
+	memcpy(text, prefix.p, prefix.n);
+	memcpy(text + prefix.n, own.p, own.n);
+	rule->name = slice_of(text, prefix.n + own.n);
 	return true;
 }
 
@@ -241,7 +250,7 @@ read_rule(struct read_policy *p, const struct doc_node *node, uint32_t index,
 	*rule = (struct load_rule){ .at = read_at(&p->r, node) };
 	if (!read_keys(&p->r, node, rule_keys, COUNT_OF(rule_keys), &unknown))
 		return false;
-	bool good = read_rule_name(&p->r, node, index, rule);
+	bool good = read_rule_name(p, node, index, rule);
 	good = read_kind(p, node, unknown, rule) && good;
 	rule->any_method = rule->deny;
 	rule->methods = METHODS_DEFAULT;

@@ -76,18 +76,24 @@ add_known(struct plan *plan, const struct view *view)
 static void
 add_pins(struct plan *plan, const struct view *view)
 {
-	char folder[PATH_MAX];
+	char folder[PATH_MAX], below[PATH_MAX];
 
 	for (size_t i = 0; i < view->n_pins; i++) {
 		const char *pin = view->pins[i];
 		if (!is_in_writable(view, pin))
 			continue;
 		add(plan, pin, pin, PLAN_PIN);
-		/* Its folder, else both are renamed away and made anew.  What
-		 * is bound itself cannot be renamed, and stays writable. */
-		if (path_folder(folder, sizeof(folder), pin) &&
-		    is_in_writable(view, folder))
-			add(plan, folder, folder, PLAN_PIN);
+		/* Its folder, else both are renamed away and made anew; those
+		 * above it, likewise.  What is bound itself cannot be renamed,
+		 * and stays writable. */
+		snprintf(below, sizeof(below), "%s", pin);
+		for (enum plan_rank rank = PLAN_PIN;
+		     path_folder(folder, sizeof(folder), below) &&
+		     is_in_writable(view, folder);
+		     rank = PLAN_REPO) {
+			add(plan, folder, folder, rank);
+			snprintf(below, sizeof(below), "%s", folder);
+		}
 	}
 }
 

@@ -21,6 +21,8 @@ static const struct {
 	[OP_LOAD_OWNER] = { "LOAD_OWNER", M, C },
 	[OP_LOAD_POLICY] = { "LOAD_POLICY", M, C },
 	[OP_LOADED] = { "LOADED", C, M },
+	[OP_INCLUDE] = { "INCLUDE", C, M },
+	[OP_INCLUDED] = { "INCLUDED", M, C },
 
 	[OP_OWNER] = { "OWNER", M, W | D | K },
 	[OP_PROGRAM] = { "PROGRAM", M, W | D | K | S },

@@ -30,15 +30,23 @@ enum op {
 	 *              bundle of roots, PEM, is the last descriptor); s16 the
 	 *              caller's home, for `~/`; fds: the files, in order.
 	 * LOAD_POLICY  s16 file name, s16 policy name or empty, u8 flags
-	 *              (1: the file lies below the owner's own directory);
+	 *              (1: the file lies below the owner's own directory, 2:
+	 *              the name is that of a preset, there is no file);
 	 *              s8 the sandbox's name, or empty, s8 four digits for the
 	 *              name that it has then; u8 n, each s16 key, s16 value of
 	 *              a parameter; fds: the file, the owner image.
 	 * LOADED       u8 1 or 0, s32 text of errors and warnings; fd: image.
+	 * INCLUDE      clerk -> monitor, before its LOADED: u16 number of the
+	 *              file that includes (0: the policy), s16 path as it
+	 *              stands there
+	 * INCLUDED     u8 1 or 0, u16 the file's number, s16 why not; fd: the
+	 *              file.
 	 */
 	OP_LOAD_OWNER = 16,
 	OP_LOAD_POLICY = 18,
 	OP_LOADED = 19,
+	OP_INCLUDE = 20,
+	OP_INCLUDED = 21,
 
 	/*
 	 * monitor -> worker, dialer, keeper, scribe: what they work with

@@ -83,3 +83,100 @@ def test_a_value_that_cannot_be_is_said_by_each_command(here, args, said):
         assert rows[0]['severity'] == 'error', rows
     status, out, err = here.duenna('explain', *args, 'https://ok.test/')
     assert status == 2 and said in out + err
+
+
+# -- include, presets ----------------------------------------------------------
+
+INCLUDING = '''
+version: 1
+policies:
+  agent:
+    parameters: {repo: repository}
+    rules:
+      - include: rules/common/ok.yaml
+        set: {repo: "${repo}"}
+        credentials: {token: api}
+      - include: preset/pypi
+'''
+INCLUDED = '''
+version: 1
+policies:
+  ok:
+    parameters: {repo: repository}
+    rules:
+      - name: repo
+        allow: https://ok.test/${repo}/*
+        addresses: [%s]
+        credential: token
+''' % OPEN
+
+
+@pytest.fixture
+def including(bed):
+    return bed(INCLUDING, files={'rules/common/ok.yaml': INCLUDED})
+
+
+def test_what_is_included_holds_in_each_command(including):
+    url = 'https://ok.test/acme/widgets/x'
+    got = including.run(['curl', '-sS', url], REPO)
+    assert 'hello from ok.test/acme/widgets/x' in got.out, got
+    end, = got.find(event='request.end')
+    assert end['rule'] == 'ok/repo' and end['verdict'] == 'allow', end
+    assert ('authorization' in
+            [n.lower() for r in including.origin_requests()
+             for n, v in r['fields']])
+    assert including.duenna('check', *REPO)[0] == 0
+    status, out, _ = including.duenna('explain', *REPO, url)
+    assert status == 0 and 'ok/repo' in out and 'rules/common/ok.yaml' in out
+    status, out, _ = including.duenna(
+        'explain', *REPO, 'https://pypi.org/simple/x/')
+    assert status == 0 and 'pypi/index' in out and 'preset/pypi' in out
+
+
+def test_what_is_included_cannot_be_written_by_the_command(including):
+    got = including.run(
+        'echo x >rules/common/ok.yaml; echo x >rules/common/new.yaml;'
+        'mv rules/common rules/c; mv rules r; rm -rf rules;'
+        'echo fine >rules/else; cat rules/common/ok.yaml', REPO)
+    assert got.out == INCLUDED, got
+    kept = Path(including.project, 'rules/common')
+    assert [p.name for p in kept.iterdir()] == ['ok.yaml']
+    assert Path(including.project, 'rules/else').read_text() == 'fine\n'
+
+
+@pytest.mark.parametrize('name, text, said', [
+    ('link.yaml', None, 'duenna.yaml:6:18: `link.yaml`: is a symbolic link'),
+    ('../x.yaml', '', '`../x.yaml`: `..`: an include lies in or below'),
+    ('bad.yaml', 'version: 1\npolicies: {p: {rulse: []}}\n',
+     'bad.yaml:2:16: unknown key `rulse`; did you mean `rules`?'),
+    ('self.yaml', 'version: 1\npolicies: {p: {rules: [{include: self.yaml}]}}'
+     '\n', 'a circle: duenna.yaml includes self.yaml includes self.yaml'),
+    ('preset/nmp', None, 'there is no preset `nmp`; did you mean `npm`?')])
+def test_an_include_that_cannot_be_names_its_file(bed, name, text, said):
+    here = bed('\nversion: 1\npolicies:\n  p:\n    rules:\n'
+               '      - include: %s\n' % name)
+    Path(here.project, 'link.yaml').symlink_to('/etc/passwd')
+    if text is not None:
+        here.write('project/' + name, text)
+    got = here.run(['true'])
+    assert got.exit == 125 and said in got.err, got
+    status, out, err = here.duenna('check')
+    assert status == 1 and said in out, out + err
+
+
+def test_a_preset_is_a_policy_of_its_own(bed):
+    here = bed('- allow: https://ok.test/**')
+    got = here.run('curl -sS -X PUT https://registry.npmjs.org/x',
+                   ['--preset', 'npm'])
+    assert got.reasons() == ['http.method_denied'], got
+    assert got.find(event='attach')[0]['policy'] == 'npm', got
+    assert here.duenna('check', 'preset/npm')[0] == 0
+    url = 'https://registry.npmjs.org/left-pad'
+    assert here.duenna('explain', '--policy', 'preset/npm', url)[0] == 0
+    got = here.run(['true'], ['--preset', 'nmp'])
+    assert got.exit == 125 and 'did you mean `npm`?' in got.err, got
+    got = here.run(['true'], ['--preset', 'npm', '--policy', 'x.yaml'])
+    assert got.exit == 125 and 'one --policy or --preset' in got.err, got
+    # No folder of the caller's stands in its place.
+    here.write('project/preset/npm', 'version: 1\npolicies: {}\n')
+    assert here.duenna('check', 'preset/npm')[0] == 0

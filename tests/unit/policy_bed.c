@@ -15,13 +15,38 @@ no_open(void *ctx, struct slice path, struct buf *out)
 	return "not in this test";
 }
 
-static void
-load(struct bed *b, const char *config, const char *policy, const char *name,
-    bool trusted, const char *repo)
+/* Files to include: a name is looked up beside the one that includes it. */
+static const char *
+include(void *ctx, uint32_t from, struct slice path, struct load_included *out)
 {
+	const struct bed_want *want = ctx;
+	char name[4096];
+
+	if (slice_has_prefix(path, SLICE("./")))
+		path = slice_from(path, 2);
+	const char *of = from == 0 ? "" : want->files[from - 1].name;
+	const char *slash = strrchr(of, '/');
+	snprintf(name, sizeof(name), "%.*s%.*s",
+	    slash == NULL ? 0 : (int)(slash - of) + 1, of, SLICE_ARG(path));
+	for (uint32_t i = 0; i < want->n_files; i++) {
+		if (strcmp(want->files[i].name, name) != 0)
+			continue;
+		*out =
+		    (struct load_included){ slice_of_str(want->files[i].text),
+			    i + 1 };
+		return NULL;
+	}
+	return "No such file or directory";
+}
+
+void
+bed_load_want(struct bed *b, const struct bed_want *want)
+{
+	const char *config = want->config, *name = want->name;
 	struct load_set set = { SLICE("repo"),
-		slice_of_str(repo == NULL ? "" : repo) };
-	struct load_report report = { .want_advice = trusted };
+		slice_of_str(want->repo == NULL ? "" : want->repo) };
+	struct bed_want files = *want;
+	struct load_report report = { .want_advice = want->trusted };
 	struct load_file file = { SLICE("owner.yaml"), SLICE("/etc/duenna"),
 		config == NULL ? SLICE("") : slice_of_str(config) };
 	struct load_owner_in owner = { .files = &file,
@@ -29,13 +54,20 @@ load(struct bed *b, const char *config, const char *policy, const char *name,
 		.home = SLICE("/home/user"),
 		.open = no_open };
 	struct load_policy_in in = { .file = { SLICE("policy.yaml"),
-					 SLICE("/work"), slice_of_str(policy) },
+					 SLICE("/work"),
+					 slice_of_str(want->policy) },
 		.any = name == NULL,
 		.policy = slice_of_str(name == NULL ? "" : name),
 		.sets = &set,
-		.n_sets = repo == NULL ? 0 : 1,
-		.trusted = trusted };
+		.n_sets = want->repo == NULL ? 0 : 1,
+		.include = include,
+		.ctx = &files,
+		.preset = want->preset,
+		.trusted = want->trusted };
 	enum err err;
+
+	if (want->preset)
+		in.file.name = in.file.bytes;
 
 	*b = (struct bed){ .program = NULL };
 	buf_init(&b->owner_image, IMAGE_SIZE_MAX);
@@ -57,27 +89,37 @@ load(struct bed *b, const char *config, const char *policy, const char *name,
 void
 bed_load(struct bed *b, const char *config, const char *policy)
 {
-	load(b, config, policy, NULL, false, NULL);
+	bed_load_want(b,
+	    &(struct bed_want){ .config = config, .policy = policy });
 }
 
 void
 bed_load_repo(struct bed *b, const char *config, const char *policy,
     const char *repo)
 {
-	load(b, config, policy, NULL, false, repo);
+	bed_load_want(b,
+	    &(struct bed_want){ .config = config,
+		.policy = policy,
+		.repo = repo });
 }
 
 void
 bed_load_trusted(struct bed *b, const char *config, const char *policy)
 {
-	load(b, config, policy, NULL, true, NULL);
+	bed_load_want(b,
+	    &(struct bed_want){ .config = config,
+		.policy = policy,
+		.trusted = true });
 }
 
 void
 bed_load_named(struct bed *b, const char *config, const char *policies,
     const char *name)
 {
-	load(b, config, policies, name, false, NULL);
+	bed_load_want(b,
+	    &(struct bed_want){ .config = config,
+		.policy = policies,
+		.name = name });
 }
 
 void

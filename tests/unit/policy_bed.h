@@ -12,6 +12,21 @@ struct bed {
 	struct program *program;	     /* NULL: errors */
 };
 
+struct bed_want {
+	const char *config; /* owner.yaml, or NULL */
+	const char *policy; /* policy.yaml; or `preset/NAME` */
+	bool preset;
+	const char *name; /* which of its policies; NULL: all are looked at */
+	const char *repo; /* the value of the parameter `repo`, or NULL */
+	bool trusted;	  /* as if it lay in the owner's directory; advice */
+	const struct bed_file {
+		const char *name, *text;
+	} * files; /* what can be included */
+	uint32_t n_files;
+};
+
+void bed_load_want(struct bed *b, const struct bed_want *want);
+
 /* Compile; `config` may be NULL.  The names are owner.yaml and policy.yaml. */
 void bed_load(struct bed *b, const char *config, const char *policy);
 

@@ -55,6 +55,35 @@ start(struct clerk *c)
 	c->fd = ends[0];
 }
 
+/* What the clerk asked to include, and a file for it, or -1: refused. */
+static char asked[256];
+static int included = -1;
+
+static void
+give_included(struct clerk *c)
+{
+	struct rd r = rd_of(c->answer.body);
+	uint8_t body[64];
+	struct wr w = wr_of(body, sizeof(body));
+	enum err err = ERR_NONE;
+
+	assert_int_equal(rd_u16(&r), 0);
+	struct slice path = rd_slice16(&r);
+	assert_true(rd_is_done(&r));
+	snprintf(asked, sizeof(asked), "%.*s", SLICE_ARG(path));
+	wr_u8(&w, included >= 0 ? 1 : 0);
+	wr_u16(&w, 1);
+	wr_slice16(&w, included >= 0 ? SLICE("") : SLICE("not for you"));
+	struct msg m = { .op = OP_PING, .id = 3 };
+	assert_int_equal(msg_send(c->fd, &m, &err), 0);
+	m = (struct msg){ .op = OP_INCLUDED,
+		.id = c->answer.id,
+		.body = wr_slice(&w),
+		.fds = { included },
+		.n_fds = included >= 0 ? 1 : 0 };
+	assert_int_equal(msg_send(c->fd, &m, &err), 0);
+}
+
 static void
 ask(struct clerk *c, const struct msg *m)
 {
@@ -62,8 +91,15 @@ ask(struct clerk *c, const struct msg *m)
 	enum err err = ERR_NONE;
 
 	assert_int_equal(msg_send(c->fd, m, &err), 0);
-	assert_int_equal(poll(&p, 1, 20000), 1);
-	assert_int_equal(msg_recv(c->fd, c->packet, &c->answer, &err), 0);
+	for (;;) {
+		assert_int_equal(poll(&p, 1, 20000), 1);
+		assert_int_equal(msg_recv(c->fd, c->packet, &c->answer, &err),
+		    0);
+		if (c->answer.op == OP_INCLUDE)
+			give_included(c);
+		else if (c->answer.op != OP_PONG)
+			break;
+	}
 	struct rd r = rd_of(c->answer.body);
 	assert_int_equal(c->answer.op, OP_LOADED);
 	assert_int_equal(c->answer.id, m->id);
@@ -227,6 +263,40 @@ clerk_says_where_a_policy_is_wrong(void **state)
 	end(&c);
 }
 
+/* The clerk opens nothing that a policy names: it asks. */
+static void
+clerk_asks_for_what_a_policy_includes(void **state)
+{
+	static const char text[] =
+	    "version: 1\npolicies: {p: {rules: [{include: sub/b.yaml}]}}\n";
+	static struct clerk c, refused;
+	enum err err = ERR_NONE;
+
+	(void)state;
+	included =
+	    file("version: 1\n"
+		 "policies: {q: {rules: [{allow: 'https://ok.test/'}]}}\n",
+		0644);
+	start(&c);
+	ask_policy(&c, text, -1);
+	assert_string_equal(asked, "sub/b.yaml");
+	assert_true(c.good);
+	struct program *p = program_map(c.answer.fds[0], &err);
+	assert_non_null(p);
+	assert_true(slice_eq_str(program_rule(p, 0).name, "b/rule-1"));
+	assert_true(slice_eq_str(program_rule(p, 0).file, "sub/b.yaml"));
+	program_free(p);
+	end(&c);
+	close(included);
+	included = -1;
+	start(&refused);
+	ask_policy(&refused, text, -1);
+	assert_false(refused.good);
+	assert_non_null(memmem(refused.text.p, refused.text.n,
+	    "policy.yaml:2:34: `sub/b.yaml`: not for you", 43));
+	end(&refused);
+}
+
 static void
 clerk_ends_at_a_message_that_is_none(void **state)
 {
@@ -272,6 +342,7 @@ main(void)
 		cmocka_unit_test(
 		    clerk_refuses_a_configuration_that_others_read),
 		cmocka_unit_test(clerk_says_where_a_policy_is_wrong),
+		cmocka_unit_test(clerk_asks_for_what_a_policy_includes),
 		cmocka_unit_test(clerk_ends_at_a_message_that_is_none),
 		cmocka_unit_test(clerk_takes_a_long_policy),
 	};

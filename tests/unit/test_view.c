@@ -84,7 +84,8 @@ plan_puts_folders_before_what_is_in_them(void **state)
 	static const struct view_bind binds[] = { { "/h/u/p/sub", false },
 		{ "/h/u/cache", true }, { "/srv/x", false } };
 	static const char *const pins[] = { "/h/u/p/duenna.yaml",
-		"/h/u/p/pol/a.yaml", "/etc/duenna/b.yaml" };
+		"/h/u/p/pol/a.yaml", "/etc/duenna/b.yaml",
+		"/h/u/p/x/y/c.yaml" };
 	char git[] = ".git", module[] = ".git/modules/m", file[] = "v/.git";
 	char link[] = "w/.git", host[] = "/usr/lib/x.sock";
 	char *sockets[] = { host };
@@ -98,7 +99,7 @@ plan_puts_folders_before_what_is_in_them(void **state)
 		.binds = binds,
 		.n_binds = 3,
 		.pins = pins,
-		.n_pins = 3 };
+		.n_pins = 4 };
 	struct plan plan;
 
 	(void)state;
@@ -124,6 +125,9 @@ plan_puts_folders_before_what_is_in_them(void **state)
 	assert_non_null(find(&plan, "/h/u/p/pol", PLAN_PIN));
 	assert_non_null(find(&plan, "/h/u/p/pol/a.yaml", PLAN_PIN));
 	assert_null(find(&plan, "/etc/duenna/b.yaml", PLAN_PIN));
+	/* A folder above may be written to, and cannot be renamed away. */
+	assert_non_null(find(&plan, "/h/u/p/x/y", PLAN_PIN));
+	assert_non_null(find(&plan, "/h/u/p/x", PLAN_REPO));
 	assert_non_null(find(&plan, host, PLAN_COVER));
 	plan_release(&plan);
 }
