@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
-#include "load/nearest.h"
+#include "base/nearest.h"
 #include "load/parameter.h"
 
 #define OPEN SLICE("${")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/parameter.h"
 #include "base/ascii.h"
-#include "load/nearest.h"
+#include "base/nearest.h"
 #include "policy/program.h"
 #include "wire/host.h"
 #include "wire/urlpath.h"

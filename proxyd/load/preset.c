@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/preset.h"
 #include "base/attr.h"
-#include "load/nearest.h"
+#include "base/nearest.h"
 
 /* NAME_text[] of each, and a row of `presets`: made by policies/embed.py. */
 #include "load/presets.inc"

@@ -6,8 +6,8 @@
 #ifndef LOAD_READ_H
 #define LOAD_READ_H
 
+#include "base/nearest.h"
 #include "load/doc.h"
-#include "load/nearest.h"
 #include "load/rule.h"
 
 struct load_parameters;

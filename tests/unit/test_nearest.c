@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/attr.h"
-#include "load/nearest.h"
+#include "base/nearest.h"
 
 static const struct {
 	const char *text, *want; /* empty: too far */

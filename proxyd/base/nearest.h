@@ -6,8 +6,8 @@
  * Letters of either case are the same.
  * Pure.
  */
-#ifndef LOAD_NEAREST_H
-#define LOAD_NEAREST_H
+#ifndef BASE_NEAREST_H
+#define BASE_NEAREST_H
 
 #include "base/slice.h"
 

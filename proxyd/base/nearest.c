@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load/nearest.h"
+#include "base/nearest.h"
 #include "base/ascii.h"
 
 #define WORD_MAX 40 /* longer words have no nearest one */
