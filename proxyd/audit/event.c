@@ -169,6 +169,14 @@ event_has(const struct event *e, enum event_field field)
 	return (e->set & 1ULL << field) != 0;
 }
 
+bool
+event_is_denial(const struct event *e)
+{
+	return slice_eq_str(event_text_of(e, FIELD_VERDICT), "deny") &&
+	    !slice_eq_str(event_text_of(e, FIELD_REASON),
+		reason_name(REASON_CLIENT_ABORT));
+}
+
 struct slice
 event_text_of(const struct event *e, enum event_field field)
 {
