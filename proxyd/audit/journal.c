@@ -27,26 +27,41 @@ struct journal {
 	struct journal_sum sum;
 };
 
-/* The end of a flow repeats what a request in it was told already. */
+/* By its beginning; its end takes the mark away. */
+static void
+mark_denied(struct journal *j, const struct event *e)
+{
+	/* Without room for the mark a denial counts twice. */
+	if (!flows_put(j->denied, e, NULL))
+		log_debug("too many flows with denied requests");
+}
+
+/*
+ * The end of a flow repeats what a request in it was told already.  One that
+ * was not announced has no such end.
+ */
 static bool
 is_repeated(struct journal *j, const struct event *e)
 {
 	struct event mark = *e;
 	bool repeated = e->kind == EVENT_FLOW_END && flows_has(j->denied, e);
 
+	if (e->kind == EVENT_REQUEST_END && !flows_has(j->flows, e))
+		return false;
 	if (e->kind == EVENT_REQUEST_END)
 		mark.kind = EVENT_FLOW_BEGIN;
-	/* Without room for the mark a denial counts twice. */
-	if (!flows_put(j->denied, &mark, NULL))
-		log_debug("too many flows with denied requests");
+	mark_denied(j, &mark);
 	return repeated;
 }
 
-/* A denial is counted where the sandbox meets it, not at each role. */
+/*
+ * A denial is counted where the sandbox meets it, not at each role.  What it
+ * gave up itself is none.
+ */
 static void
 count(struct journal *j, const struct event *e)
 {
-	bool denied = slice_eq_str(event_text_of(e, FIELD_VERDICT), "deny");
+	bool denied = event_is_denial(e);
 	uint64_t n =
 	    event_has(e, FIELD_COUNTED) ? event_number_of(e, FIELD_COUNTED) : 1;
 
@@ -280,6 +295,7 @@ journal_end_flows(struct journal *j, const void *owner, const char *detail)
 	    (owner != NULL ? flows_take(j->flows, owner, &end) :
 			     flows_take_any(j->flows, &end))) {
 		event_str(&end, FIELD_DETAIL, detail);
+		mark_denied(j, &end);
 		if (j->failed || !put(j, &end))
 			j->n_lost++;
 		/* Thousands of them: not all in one piece. */

@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/nearest.h"
 #include "base/reason.h"
 #include "cmd/audit.h"
 #include "cmd/cmd.h"
 #include "crypto/digest.h"
 
 static const char usage[] =
-    "usage: duenna audit show   [--json] [--all] [--sandbox NAME]\n"
-    "                           [--reason REASON] [--verdict allow|deny] "
+    "usage: duenna audit show    [--json] [--all] [FILTER...] [FILE]\n"
+    "       duenna audit tail    [-n ROWS] [--no-follow] [--json] [--all]\n"
+    "                            [FILTER...] [FILE]\n"
+    "       duenna audit report  [--json] [FILE]\n"
+    "       duenna audit suggest [FILTER...] [FILE]\n"
+    "       duenna audit verify  [--json] [--open] [--key KEY] [--hash HASH] "
     "[FILE]\n"
-    "       duenna audit tail   [-f] [-n LINES] [the same] [FILE]\n"
-    "       duenna audit report [--json] [FILE]\n"
-    "       duenna audit verify [--json] [--open] [--key KEY] [--hash HASH] "
-    "[FILE]\n"
-    "       duenna audit replay [--json] [--programs DIR] [FILE]\n"
-    "       duenna audit key    [--json]\n"
+    "       duenna audit replay  [--json] [--programs DIR] [FILE]\n"
+    "       duenna audit key     [--json]\n"
     "\n"
-    "show    a log as a table; --all with what belongs to allowed requests\n"
-    "tail    its last lines; -f goes on as it grows\n"
-    "report  what was blocked in its last run, grouped\n"
-    "verify  is it whole?  --open takes one that does not end in `stop`\n"
-    "replay  decide every record again from its facts\n"
-    "key     the public half of this machine's audit key, for --key\n"
+    "show     a log as a table; --all with what belongs to allowed requests\n"
+    "tail     its last rows, and what comes; without FILE of every run\n"
+    "report   what was blocked in its last run, grouped\n"
+    "suggest  a policy that allows what its last run was refused\n"
+    "verify   is it whole?  --open takes runs that do not end in `stop`\n"
+    "replay   decide every record again from its facts\n"
+    "key      the public half of this machine's audit key, for --key\n"
+    "\n"
+    "FILTER: --event EVENT, --reason REASON, --verdict allow|deny, --denied,\n"
+    "--sandbox NAME, --rule NAME, --host HOST (*.HOST: what is below it),\n"
+    "--flow ID, --since TIME, --until TIME (UTC, or how long ago: 15m),\n"
+    "--limit ROWS.  All of them hold; of one given twice, either.\n"
     "\n"
     "Without FILE (or with --last) the newest log of `duenna run`.\n"
     "Exit status: 0 yes, 1 no, 2 usage.\n";
@@ -36,9 +38,7 @@ enum option_id {
 	OPT_LAST = 256,
 	OPT_JSON,
 	OPT_ALL,
-	OPT_SANDBOX,
-	OPT_REASON,
-	OPT_VERDICT,
+	OPT_NO_FOLLOW,
 	OPT_OPEN,
 	OPT_KEY,
 	OPT_HASH,
@@ -50,9 +50,18 @@ static const struct option options[] = {
 	{ "last", no_argument, NULL, OPT_LAST },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "all", no_argument, NULL, OPT_ALL },
-	{ "sandbox", required_argument, NULL, OPT_SANDBOX },
-	{ "reason", required_argument, NULL, OPT_REASON },
-	{ "verdict", required_argument, NULL, OPT_VERDICT },
+	{ "no-follow", no_argument, NULL, OPT_NO_FOLLOW },
+	{ "event", required_argument, NULL, PICK_EVENT },
+	{ "reason", required_argument, NULL, PICK_REASON },
+	{ "verdict", required_argument, NULL, PICK_VERDICT },
+	{ "denied", no_argument, NULL, PICK_DENIED },
+	{ "sandbox", required_argument, NULL, PICK_SANDBOX },
+	{ "rule", required_argument, NULL, PICK_RULE },
+	{ "host", required_argument, NULL, PICK_HOST },
+	{ "flow", required_argument, NULL, PICK_FLOW },
+	{ "since", required_argument, NULL, PICK_SINCE },
+	{ "until", required_argument, NULL, PICK_UNTIL },
+	{ "limit", required_argument, NULL, PICK_LIMIT },
 	{ "open", no_argument, NULL, OPT_OPEN },
 	{ "key", required_argument, NULL, OPT_KEY },
 	{ "hash", required_argument, NULL, OPT_HASH },
@@ -61,131 +70,39 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
+/* May it be given to the command?  Whoever filters wants to know. */
+#define TAKES_FILTERS 1
+#define TAKES_FILE 2
+#define FINDS_FILE 4 /* itself, where none is given */
+
 static const struct {
 	const char *name;
 	int (*main)(const struct audit_options *o);
-	bool wants_file;
+	unsigned takes;
 } commands[] = {
-	{ "show", audit_show, true },
-	{ "tail", audit_tail, true },
-	{ "report", audit_report, true },
-	{ "verify", audit_verify, true },
-	{ "replay", audit_replay, true },
-	{ "key", audit_key, false },
+	{ "show", audit_show, TAKES_FILE | TAKES_FILTERS },
+	{ "tail", audit_tail, TAKES_FILE | FINDS_FILE | TAKES_FILTERS },
+	{ "report", audit_report, TAKES_FILE },
+	{ "suggest", audit_suggest, TAKES_FILE | TAKES_FILTERS },
+	{ "verify", audit_verify, TAKES_FILE },
+	{ "replay", audit_replay, TAKES_FILE },
+	{ "key", audit_key, 0 },
 };
 
-bool
-audit_state_path(struct buf *out, const char *name)
-{
-	const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-	if (xdg != NULL && xdg[0] == '/')
-		return buf_putf(out, "%s/duenna/%s", xdg, name);
-	if (home != NULL && home[0] == '/')
-		return buf_putf(out, "%s/.local/state/duenna/%s", home, name);
-	fputs("duenna: audit: HOME is not set, nor XDG_STATE_HOME: name the "
-	      "file\n",
-	    stderr);
-	return false;
-}
-
-int
-audit_open(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-
-	if (fd < 0)
-		fprintf(stderr, "duenna: audit: %s: %s\n", path,
-		    strerror(errno));
-	return fd;
-}
-
-static bool
-is_log(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 6 && name[0] != '.' && strcmp(name + n - 6, ".jsonl") == 0;
-}
-
-static bool
-is_later(const struct timespec *a, const struct timespec *b)
-{
-	if (a->tv_sec != b->tv_sec)
-		return a->tv_sec > b->tv_sec;
-	return a->tv_nsec > b->tv_nsec;
-}
-
-/* The log that was written last: the seconds of their names are too coarse. */
-static bool
-find_newest(struct buf *path)
-{
-	struct timespec last = { 0 };
-	char newest[256] = "";
-	const struct dirent *d;
-	struct stat st;
-	DIR *dir;
-
-	if (!audit_state_path(path, "log"))
-		return false;
-	dir = opendir(buf_text(path));
-	while (dir != NULL && (d = readdir(dir)) != NULL)
-		if (is_log(d->d_name) &&
-		    fstatat(dirfd(dir), d->d_name, &st, 0) == 0 &&
-		    (newest[0] == '\0' || is_later(&st.st_mtim, &last))) {
-			snprintf(newest, sizeof(newest), "%s", d->d_name);
-			last = st.st_mtim;
-		}
-	if (dir != NULL)
-		closedir(dir);
-	if (newest[0] == '\0') {
-		fprintf(stderr,
-		    "duenna: audit: there is no log in %s yet; `duenna run` "
-		    "writes one\n",
-		    buf_text(path));
-		return false;
-	}
-	return buf_putf(path, "/%s", newest);
-}
+struct parsed {
+	struct audit_options o;
+	bool filters; /* one was given */
+};
 
 /* 0 to go on, else the exit status plus one. */
 static int
-take_filter(struct audit_options *o, int option)
+take_option(struct parsed *p, int option)
 {
-	switch (option) {
-	case OPT_SANDBOX:
-		o->sandbox = optarg;
-		return 0;
-	case OPT_REASON:
-		o->reason = optarg;
-		if (reason_find(slice_of_str(optarg)) != REASON_COUNT)
-			return 0;
-		fprintf(stderr,
-		    "duenna: audit: %s is no reason; docs/audit.md has the "
-		    "list\n",
-		    optarg);
-		return CMD_USAGE + 1;
-	case OPT_VERDICT:
-		o->verdict = optarg;
-		if (strcmp(optarg, "allow") == 0 || strcmp(optarg, "deny") == 0)
-			return 0;
-		fputs("duenna: audit: --verdict is allow or deny\n", stderr);
-		return CMD_USAGE + 1;
-	case OPT_HELP:
-		fputs(usage, stdout);
-		return 1;
-	default:
-		fputs(usage, stderr);
-		return CMD_USAGE + 1;
-	}
-}
-
-static int
-take_option(struct audit_options *o, int option)
-{
+	struct audit_options *o = &p->o;
 	char *end;
 
 	switch (option) {
+	case 'f': /* what it does anyway */
 	case OPT_LAST:
 		return 0;
 	case OPT_JSON:
@@ -193,6 +110,9 @@ take_option(struct audit_options *o, int option)
 		return 0;
 	case OPT_ALL:
 		o->all = true;
+		return 0;
+	case OPT_NO_FOLLOW:
+		o->once = true;
 		return 0;
 	case OPT_OPEN:
 		o->open = true;
@@ -206,28 +126,44 @@ take_option(struct audit_options *o, int option)
 	case OPT_PROGRAMS:
 		o->programs = optarg;
 		return 0;
-	case 'f':
-		o->follow = true;
-		return 0;
 	case 'n':
 		o->lines = strtoul(optarg, &end, 10);
 		if (optarg[0] >= '0' && optarg[0] <= '9' && *end == '\0')
 			return 0;
 		fputs("duenna: audit: -n wants a number\n", stderr);
 		return CMD_USAGE + 1;
+	case OPT_HELP:
+		fputs(usage, stdout);
+		return 1;
 	default:
-		return take_filter(o, option);
+		break;
 	}
+	bool filter = option >= PICK_EVENT;
+	p->filters = p->filters || filter;
+	if (filter &&
+	    audit_pick_take(&o->pick, (enum audit_pick_option)option, optarg))
+		return 0;
+	/* Of a wrong value the complaint says enough. */
+	if (!filter)
+		fputs(usage, stderr);
+	return CMD_USAGE + 1;
 }
 
 static int
-run_command(size_t which, struct audit_options *o, char **files, int n_files)
+run_command(size_t which, struct parsed *p, char **files, int n_files)
 {
+	unsigned takes = commands[which].takes;
+	struct audit_options *o = &p->o;
 	enum err err = ERR_NONE;
 	struct buf path;
 	int status = CMD_NO;
 
-	if (n_files > (commands[which].wants_file ? 1 : 0)) {
+	if (p->filters && (takes & TAKES_FILTERS) == 0) {
+		fprintf(stderr, "duenna: audit: %s takes no filters\n",
+		    commands[which].name);
+		return CMD_USAGE;
+	}
+	if (n_files > ((takes & TAKES_FILE) != 0 ? 1 : 0)) {
 		fputs(usage, stderr);
 		return CMD_USAGE;
 	}
@@ -236,18 +172,30 @@ run_command(size_t which, struct audit_options *o, char **files, int n_files)
 		return CMD_FAULT;
 	buf_init(&path, 8192);
 	o->file = n_files == 1 ? files[0] : NULL;
-	if (commands[which].wants_file && o->file == NULL && find_newest(&path))
+	bool finds = (takes & TAKES_FILE) != 0 && (takes & FINDS_FILE) == 0;
+	if (finds && o->file == NULL && audit_find_newest(&path))
 		o->file = buf_text(&path);
-	if (o->file != NULL || !commands[which].wants_file)
+	if (o->file != NULL || !finds)
 		status = commands[which].main(o);
 	buf_release(&path);
 	return status;
 }
 
+static void
+say_unknown(const char *name)
+{
+	struct nearest near = nearest_to(slice_of_str(name));
+
+	for (size_t i = 0; i < COUNT_OF(commands); i++)
+		nearest_look(&near, slice_of_str(commands[i].name));
+	fprintf(stderr, "duenna: audit: no such command" NEAREST_FMT "\n",
+	    NEAREST_ARG(near));
+}
+
 int
 audit_main(int argc, char **argv)
 {
-	struct audit_options o = { .lines = 10 };
+	struct parsed p = { .o = { .lines = 10 } };
 	int option;
 
 	if (argc >= 2 && strcmp(argv[1], "--help") == 0) {
@@ -257,14 +205,16 @@ audit_main(int argc, char **argv)
 	while (argc >= 2 &&
 	    (option = getopt_long(argc - 1, argv + 1, "fn:", options, NULL)) !=
 		-1) {
-		int done = take_option(&o, option);
+		int done = take_option(&p, option);
 		if (done != 0)
 			return done - 1;
 	}
 	for (size_t i = 0; argc >= 2 && i < COUNT_OF(commands); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
-			return run_command(i, &o, argv + 1 + optind,
+			return run_command(i, &p, argv + 1 + optind,
 			    argc - 1 - optind);
+	if (argc >= 2)
+		say_unknown(argv[1]);
 	fputs(usage, stderr);
 	return CMD_USAGE;
 }

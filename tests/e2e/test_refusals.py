@@ -106,12 +106,13 @@ def test_the_end_of_a_run_says_what_was_blocked_and_where_the_log_is(bed):
 def test_the_report_groups_equal_refusals_and_counts_them(bed):
     here = bed(READ)
     got = here.run('curl -sS https://evil.test/; curl -sS https://evil.test/')
-    assert '2x tls.sni_denied' in got.err, got
+    assert '2x tls.sni_denied     https://evil.test\n' in got.err, got
+    assert 'blocked: 2, alarms: 0' in got.err, got
     code, out, _ = here.duenna('audit', 'report', '--json', here.logs()[0])
     said = json.loads(out)
     assert code == 0 and said['alarms'] == 0
     groups = {(g['reason'], g['what']): g['count'] for g in said['groups']}
-    assert groups['tls.sni_denied', 'GET https://evil.test/'] == 2
+    assert groups == {('tls.sni_denied', 'https://evil.test'): 2}
     assert said['blocked'] == sum(groups.values())
     code, out, err = here.duenna('audit', 'report', 'duenna.yaml')
     assert code == 1 and out == '' and 'holds no record' in err

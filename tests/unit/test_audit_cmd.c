@@ -7,14 +7,9 @@
 #include <sys/stat.h>
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <unistd.h>
 
-#include "audit/facts_event.h"
-#include "audit/journal.h"
-#include "cmd/cmd.h"
-#include "crypto/digest.h"
-#include "policy_bed.h"
+#include "audit_bed.h"
 
 static const char policy[] = "version: 1\n"
 			     "policies:\n"
@@ -23,187 +18,41 @@ static const char policy[] = "version: 1\n"
 			     "      - name: hello\n"
 			     "        allow: https://api.test/hello/**\n";
 
-static struct bed bed;
-static char home[] = "/tmp/duenna-audit-XXXXXX";
-static char log_path[512], digest[DIGEST_NAME_SIZE];
-static char key_text[2 * SIGN_PUBLIC_SIZE + 1], hash[LINE_HASH_HEX + 1];
+static char log_path[512], hash[LINE_HASH_HEX + 1];
 
 static void
-write_file(const char *path, struct slice bytes)
+write_log(const char *path, bool stops)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct journal *j = log_begin(path);
 
-	assert_true(fd >= 0);
-	assert_true(write(fd, bytes.p, bytes.n) == (ssize_t)bytes.n);
-	close(fd);
-}
-
-static void
-make_folder(const char *name, char path[256])
-{
-	snprintf(path, 256, "%s/%s", home, name);
-	assert_int_equal(mkdir(path, 0700), 0);
-}
-
-static void
-put(struct journal *j, const char *method, const char *url)
-{
-	static struct facts_text text;
-	struct facts f = bed_request(bed.program, method, url);
-	struct verdict v = policy_decide(bed.program, &f);
-	struct event e;
-
-	event_init(&e, EVENT_REQUEST_END);
-	event_str(&e, FIELD_SANDBOX, "build-1");
-	event_str(&e, FIELD_PROGRAM, digest);
-	event_str(&e, FIELD_FLOW, "w0-1");
-	event_number(&e, FIELD_EXCHANGE, 1);
-	facts_to_event(bed.program, &f, &v, &text, &e);
-	if (v.allow)
-		event_number(&e, FIELD_COOKIE_SOCKET, 7);
-	assert_true(journal_put(j, &e, NULL));
-}
-
-static void
-put_flow(struct journal *j, enum event_kind kind)
-{
-	struct event e;
-
-	event_init(&e, kind);
-	event_str(&e, FIELD_SANDBOX, "build-1");
-	event_str(&e, FIELD_FLOW, "w0-1");
-	if (kind == EVENT_FLOW_END)
-		event_reason(&e, REASON_ALLOW);
-	if (kind == EVENT_DIAL) {
-		event_str(&e, FIELD_VERDICT, "allow");
-		event_reason(&e, REASON_ALLOW);
-		event_str(&e, FIELD_HOST, "api.test");
-		event_number(&e, FIELD_PORT, 443);
-		event_number(&e, FIELD_COOKIE_SOCKET, 7);
-	}
-	assert_true(journal_put(j, &e, NULL));
-}
-
-static void
-write_log(const char *path, const struct sign_key *machine, bool ends)
-{
-	uint8_t message[SIGN_KEY_MESSAGE_SIZE], signature[SIGN_SIZE];
-	const char *why = NULL;
-	enum err err = ERR_NONE;
-	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	struct journal *j = journal_new(fd, false, &why, &err);
-	struct event e;
-
-	assert_non_null(j);
-	sign_key_message(journal_key(j), message);
-	assert_int_equal(sign_make(machine, slice_of(message, sizeof(message)),
-			     signature, &err),
-	    0);
-	assert_true(journal_start(j, sign_key_public(machine), signature));
-	put_flow(j, EVENT_FLOW_BEGIN);
-	put_flow(j, EVENT_DIAL);
-	put(j, "GET", "https://api.test/hello/you");
-	put(j, "DELETE", "https://api.test/hello/you");
-	put(j, "GET", "https://evil.test/\x1b[2Jx");
-	put_flow(j, EVENT_FLOW_END);
-	event_init(&e, EVENT_STOP);
-	assert_true(!ends || journal_put(j, &e, NULL));
-	assert_true(journal_checkpoint(j));
-	memcpy(hash, journal_sum(j).hash, sizeof(hash));
-	journal_free(j);
+	log_flow(j, EVENT_FLOW_BEGIN);
+	log_flow(j, EVENT_DIAL);
+	log_request(j, "GET", "https://api.test/hello/you");
+	log_request(j, "DELETE", "https://api.test/hello/you");
+	log_request(j, "GET", "https://evil.test/\x1b[2Jx");
+	log_flow(j, EVENT_FLOW_END);
+	log_end(j, stops, hash);
 }
 
 static int
 set_up(void **state UNUSED)
 {
-	char path[512], folder[256];
-	enum err err = ERR_NONE;
-	struct sign_key *machine = sign_key_new(&err);
-	struct secret secret = { 0 };
+	char path[512];
 
-	bed_load(&bed, NULL, policy);
-	assert_non_null(bed.program);
-	assert_non_null(mkdtemp(home));
-	assert_int_equal(setenv("XDG_STATE_HOME", home, 1), 0);
-	make_folder("duenna", folder);
-	make_folder("duenna/log", folder);
+	audit_bed_init(policy);
 	snprintf(log_path, sizeof(log_path),
-	    "%s/2026-11-30T090807Z-build-1.jsonl", folder);
-	make_folder("duenna/programs", folder);
-	digest_name(program_image(bed.program), digest);
-	snprintf(path, sizeof(path), "%s/sha256-%s", folder, digest + 7);
-	write_file(path, program_image(bed.program));
-	assert_int_equal(sign_key_secret(machine, &secret, &err), 0);
-	snprintf(path, sizeof(path), "%s/duenna/audit.key", home);
-	write_file(path, secret_slice(&secret));
-	secret_release(&secret);
-	digest_hex(sign_key_public(machine), SIGN_PUBLIC_SIZE, key_text);
+	    "%s/duenna/log/2026-11-30T090807Z-build-1.jsonl", home);
 	snprintf(path, sizeof(path), "%s/open.jsonl", home);
-	write_log(path, machine, false);
-	write_log(log_path, machine, true);
-	sign_key_free(machine);
+	write_log(path, false);
+	write_log(log_path, true);
 	return 0;
 }
 
 static int
 tear_down(void **state UNUSED)
 {
-	char command[256];
-
-	bed_release(&bed);
-	snprintf(command, sizeof(command), "rm -r '%s'", home);
-	return system(command);
-}
-
-static char out[65536]; /* what the last command printed */
-
-/* Run `duenna audit ARG...`; the list ends with NULL. */
-static int
-audit(const char *arg, ...)
-{
-	char *argv[16], path[256];
-	char name[] = "audit";
-	int argc = 0, kept = dup(STDOUT_FILENO);
-	va_list ap;
-
-	argv[argc++] = name;
-	va_start(ap, arg);
-	for (; arg != NULL; arg = va_arg(ap, const char *))
-		argv[argc++] = strdup(arg);
-	va_end(ap);
-	argv[argc] = NULL;
-	snprintf(path, sizeof(path), "%s/out", home);
-	fflush(stdout);
-	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	dup2(fd, STDOUT_FILENO);
-	optind = 0;
-	int status = audit_main(argc, argv);
-	fflush(stdout);
-	dup2(kept, STDOUT_FILENO);
-	close(kept);
-	ssize_t n = pread(fd, out, sizeof(out) - 1, 0);
-	assert_true(n >= 0);
-	out[n] = '\0';
-	close(fd);
-	while (argc > 1)
-		free(argv[--argc]);
-	return status;
-}
-
-static bool
-says(const char *text)
-{
-	return strstr(out, text) != NULL;
-}
-
-static size_t
-count_lines(void)
-{
-	size_t n = 0;
-
-	for (const char *p = out; *p != '\0'; p++)
-		n += *p == '\n' ? 1 : 0;
-	return n;
+	audit_bed_release();
+	return 0;
 }
 
 /* A copy of the log with one text replaced, once; NULL: the path of none. */
@@ -268,24 +117,6 @@ the_newest_log_is_the_one_written_last(void **state UNUSED)
 	assert_int_equal(audit("show", NULL), 0);
 	assert_true(says("https://api.test/hello/you"));
 	assert_int_equal(unlink(path), 0);
-}
-
-static void
-tail_has_the_last_lines(void **state UNUSED)
-{
-	assert_int_equal(audit("tail", "-n", "2", "--all", NULL), 0);
-	assert_int_equal(count_lines(), 2);
-	assert_true(says("stop"));
-	assert_true(says("checkpoint"));
-	/* What is not shown does not count. */
-	assert_int_equal(audit("tail", "-n", "2", NULL), 0);
-	assert_int_equal(count_lines(), 2);
-	assert_false(says("checkpoint"));
-	assert_int_equal(audit("tail", "-n", "x", NULL), 2);
-	assert_int_equal(audit("tail", "-n", "0", NULL), 0);
-	assert_int_equal(count_lines(), 0);
-	assert_int_equal(audit("tail", "-n", "99", "--json", NULL), 0);
-	assert_int_equal(count_lines(), 9);
 }
 
 static void
@@ -396,7 +227,6 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(show_is_a_table_of_what_was_decided),
 		cmocka_unit_test(the_newest_log_is_the_one_written_last),
-		cmocka_unit_test(tail_has_the_last_lines),
 		cmocka_unit_test(verify_holds_for_a_whole_log_and_its_key),
 		cmocka_unit_test(
 		    verify_fails_for_a_fault_another_key_and_a_missing_end),

@@ -231,7 +231,8 @@ journal_counts_denials_and_alarms_of_its_run(void **state UNUSED)
 	assert_true(journal_put(j, &e, NULL));
 	event_number(&e, FIELD_COUNTED, 40);
 	assert_true(journal_put(j, &e, NULL));
-	/* One refused connection: the request in it, and its end. */
+	/* A connection on which something was refused says so at its end. */
+	assert_true(put_flow(j, EVENT_FLOW_BEGIN, "w0-1", NULL));
 	event_init(&e, EVENT_REQUEST_END);
 	event_str(&e, FIELD_SANDBOX, "s");
 	event_str(&e, FIELD_FLOW, "w0-1");
@@ -241,6 +242,9 @@ journal_counts_denials_and_alarms_of_its_run(void **state UNUSED)
 	e.kind = EVENT_FLOW_END;
 	assert_true(journal_put(j, &e, NULL));
 	event_str(&e, FIELD_FLOW, "w0-2");
+	assert_true(journal_put(j, &e, NULL));
+	/* What the sandbox gave up itself was not blocked. */
+	event_reason(&e, REASON_CLIENT_ABORT);
 	assert_true(journal_put(j, &e, NULL));
 	event_init(&e, EVENT_ALARM);
 	event_str(&e, FIELD_DETAIL, "look");
