@@ -85,6 +85,17 @@ send_away(struct listener *n)
 	timer_set(&n->rest, REST_MS);
 }
 
+/*
+ * It listens no more: root of the sandbox's namespace can end it (`ss -K`).
+ * That is the sandbox's own loss; asked again, it would say so at once for ever.
+ */
+static void
+give_up(struct listener *n)
+{
+	log_error("a listener was ended from inside of the sandbox");
+	event_del(n->readable);
+}
+
 static void
 on_readable(evutil_socket_t listening UNUSED, short what UNUSED, void *arg)
 {
@@ -101,8 +112,11 @@ on_readable(evutil_socket_t listening UNUSED, short what UNUSED, void *arg)
 		}
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
-		if (fd < 0)
+		if (fd < 0) {
+			if (errno == EINVAL)
+				give_up(n);
 			return;
+		}
 		set_options(fd);
 		n->on_accept(fd, n->arg);
 	}

@@ -6,7 +6,8 @@
  * send and receive buffers (the sandbox's root may raise what its namespace
  * would give), a limit on unacknowledged data and keep-alive probes.  When
  * descriptors run out a reserved one is spent to take the next client off the
- * queue and reset it, and accepting rests for a moment: no busy loop.
+ * queue and reset it, and accepting rests for a moment: no busy loop.  Neither
+ * is one where the sandbox's root ends the listening socket itself.
  */
 #ifndef NET_LISTEN_H
 #define NET_LISTEN_H

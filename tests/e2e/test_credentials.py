@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from bed import Bed, give
+from bed import OPEN, Bed, give
 from canary import forms, in_bytes
 from rawclient import get, one, try_all
 
@@ -108,12 +108,19 @@ def test_a_mask_keeps_the_length(here):
 
 
 def test_a_route_that_echoes_three_times_is_closed(here):
+    with open(here.project + '/duenna.yaml', encoding='utf-8') as f:
+        text = f.read()
+    here.write('project/duenna.yaml', text.replace(
+        '- name: api', '- name: other\n        allow: https://api.test/other/**'
+        '\n        addresses: [%s]\n        credential: api\n'
+        '      - name: api' % OPEN))
     got = here.run('for i in 1 2 3 4 5; do curl -sS -o /dev/null -w '
-                   '"%{http_code} " https://api.test/_echo; done; '
-                   'curl -sS https://ok.test/x')
+                   '"%{http_code} " https://api.test/_echo; done; curl -sS '
+                   'https://api.test/other/_whoami https://ok.test/x')
     assert got.out.startswith('200 200 200 403 403'), got
-    assert 'hello from ok.test' in got.out
-    assert len(here.origin_requests()) == 4
+    assert '"good"' in got.out and 'hello from ok.test' in got.out, got
+    assert got.reasons() == ['cred.echo'] * 2, got
+    assert len(here.origin_requests()) == 5
 
 
 def lifted(bed, key):
@@ -250,6 +257,17 @@ def test_a_secret_that_the_command_would_see_does_not_start(bed):
     here.write('project/token', 'a-secret-of-twenty-bytes', 0o600)
     got = here.run('true')
     assert got.exit == 125 and 'which the command sees' in got.err, got
+
+
+@pytest.mark.parametrize('mode, status', [(0o640, 0), (0o604, 0), (0o620, 125),
+                                          (0o602, 125)])
+def test_a_token_that_others_have_a_hand_in(here, mode, status):
+    """CF-22: who may read it is warned of, who may write it is too much."""
+    os.chmod(here.settings + '/token', mode)
+    got = here.run('curl -sS https://api.test/_whoami')
+    assert got.exit == status and here.settings + '/token' in got.err, got
+    assert ('"good"' in got.out) == (status == 0)
+    assert len(here.origin_requests()) == (status == 0)
 
 
 def test_a_token_from_a_variable_is_attached_and_not_shown(bed):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A hostile command, and the hostile author of a project: what either touches
 outside of the sandbox."""
+import ctypes
 import os
 import shutil
 import signal
@@ -249,6 +250,67 @@ def test_a_secret_that_the_command_would_see_is_refused(bed, where):
         os.unlink(path)
     assert got.exit == 125 and here.canary not in got.out, got
     assert path in got.err and 'credential `api`' in got.err, got
+
+
+def test_what_a_policy_names_is_neither_run_nor_opened(here):
+    """CF-30: a policy that came with a repository wants secrets of its own."""
+    canary = here.write('.ssh/canary', 'untouched', 0o600)
+    tool = here.write('project/tool', '#!/bin/sh\ntouch %s/was-run\n' %
+                      here.project, 0o755)
+    policy = rules_text('- allow: https://ok.test/**\n  credential: x')
+    give(here.home)
+    libc = ctypes.CDLL(None, use_errno=True)
+    watch = libc.inotify_init1(os.O_NONBLOCK)
+    opened = 0x20
+    for path in (canary, tool):
+        assert libc.inotify_add_watch(watch, path.encode(), opened) > 0
+    for source in ('{file: %s}' % canary, '{command: [%s]}' % tool,
+                   '{command: [./tool]}'):
+        here.write('project/duenna.yaml', policy + 'credentials:\n  x:\n'
+                   '    kind: token\n    secret: %s\n'
+                   '    only: ["https://ok.test/**"]\n' % source)
+        status, out, err = here.duenna('check', 'duenna.yaml')
+        got = here.run('true')
+        for said in (out + err, got.err):
+            assert '`credentials` belongs in the owner' in said, said
+        assert (status, got.exit) == (1, 125), got
+    with pytest.raises(BlockingIOError):
+        os.read(watch, 4096)
+    assert not os.path.exists(here.project + '/was-run')
+    with open(canary, encoding='utf-8') as f:  # the watch does see it
+        assert f.read() == 'untouched' and os.read(watch, 4096)
+    os.close(watch)
+
+
+def test_a_secret_that_moves_outside_is_not_seen_inside(here):
+    """LC-19: renamed, linked again, its folder replaced: nothing of it is
+    there, nor in what is shown under the same path."""
+    run = here.start(['sh', '-s'], stdin=subprocess.PIPE)
+    run.child.stdin.write(
+        'echo canary0 > own; look() { grep -rls "canary[0-9a-f]" "$HOME" /tmp '
+        '/run /etc /dev/shm; ls "$HOME/.config" 2>/dev/null; touch $1; }\n')
+    token, steps = here.settings + '/token', [
+        lambda: None,
+        lambda: (here.write('.config/duenna/new', here.canary, 0o600),
+                 os.rename(here.settings + '/new', token)),
+        lambda: os.link(token, here.home + '/.config/link'),
+        lambda: (os.rename(here.home + '/.config', here.home + '/.other'),
+                 os.mkdir(here.home + '/.config'),
+                 os.rename(here.home + '/.other/duenna', here.settings)),
+        lambda: os.link(token, here.home + '/.bashrc')]
+    for n, step in enumerate(steps):
+        step()
+        run.child.stdin.write('look %d\n' % n)
+        run.child.stdin.flush()
+        until = time.monotonic() + 30
+        while not os.path.exists('%s/%d' % (here.project, n)):
+            assert time.monotonic() < until, run.wait(1)
+            time.sleep(0.01)
+    got = run.wait()
+    os.unlink(here.home + '/.bashrc')
+    shutil.rmtree(here.home + '/.other')
+    assert got.exit == 0, got
+    assert got.out.split() == [here.project + '/own'] * len(steps), got
 
 
 def test_a_file_that_is_swapped_is_checked_as_it_is_read(here):

@@ -4,7 +4,9 @@ the rules in there are a convenience, that there is no other link is the
 boundary.  The root is the bed's own, entering from outside; the command has
 no capability to do any of it."""
 import os
+import re
 import signal
+import socket
 import subprocess
 import textwrap
 import time
@@ -258,3 +260,126 @@ def test_multipath_tcp_is_plain_tcp(inside):
     assert [r['target'] for r in inside.here.origin_requests()] == \
         ['/public/mp']
     assert got.reasons() == ['http.path_denied'], got
+
+
+def sniffer():
+    """All that passes the bed's own links."""
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    s.setblocking(False)
+    return s
+
+
+def seen_by(sock):
+    found = []
+    try:
+        while True:
+            found.append(sock.recv(200))
+    except BlockingIOError:
+        return found
+
+
+def test_no_packet_of_any_protocol_leaves(inside):
+    """L3-02 to L3-06: by hand, each IP protocol, fragments, source routes."""
+    outside = sniffer()
+    inside.root('/usr/bin/python3', '-c', textwrap.dedent('''
+        import socket, struct
+        raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, 255)
+        raw.setsockopt(0, 3, 1)  # we write the head
+        six = socket.socket(socket.AF_INET6, socket.SOCK_RAW, 255)
+        def send(to, protocol, more=b'', fragment=0):
+            head = struct.pack('!BBHHHBBH', 0x45 + len(more) // 4, 0, 0, 7,
+                               fragment, 64, protocol, 0)
+            data = struct.pack('!HHIIBBHHH', 4000, 80, 1, 0, 0x50, 2, 9, 0, 0)
+            try:
+                raw.sendto(head + socket.inet_aton('198.18.0.1') +
+                           socket.inet_aton(to) + more + data, (to, 0))
+            except OSError:
+                pass
+        for to in (%r, %r, '255.255.255.255', '224.0.0.1'):
+            for protocol in range(256):
+                send(to, protocol)
+            for fragment in (0x2000, 0x2001, 1, 3, 0x1fff):
+                send(to, 6, fragment=fragment)
+                send(to, 17, fragment=fragment)
+            for option in (0x83, 0x89, 0x07):  # routes: loose, strict, record
+                send(to, 6, struct.pack('!BBB4sB', option, 7, 4,
+                                        socket.inet_aton(%r), 0))
+        for to in ('2001:db8::1', 'ff02::1', 'fe80::1%%lo'):
+            try:
+                six.sendto(b'x' * 40, (to, 0))
+            except OSError:
+                pass
+        ''' % (EVIL, ORIGIN, EVIL)))
+    inside.do('curl -sS https://ok.test/after')
+    got = inside.end()
+    mark = socket.inet_aton('198.18.0.1')
+    packets = seen_by(outside)
+    outside.close()
+    assert [p for p in packets if socket.inet_aton(ORIGIN) in p], 'no packets'
+    assert [p for p in packets if mark in p] == []
+    assert got.out == 'hello from ok.test/after\n', got
+    assert sum(r['duenna.count'] for r in
+               got.find(event='drop', reason='l3.proto')) > 700, got
+    assert not inside.here.origin_events('datagram')
+
+
+def test_no_mark_and_no_user_is_an_exception(inside):
+    """L3-13: what root there may set on a socket leads nowhere else."""
+    said = inside.root('/usr/bin/python3', '-c', TRY + textwrap.dedent('''
+        for mark in (0, 1, 0x1337, 0xffffffff):
+            for uid in (0, 1, 65534):
+                if os.fork() == 0:
+                    os.setuid(uid) if mark == 0 else None
+                    s = socket.socket()
+                    if mark:
+                        s.setsockopt(1, 36, mark & 0x7fffffff)
+                    s.setsockopt(1, 12, 6)
+                    s.setsockopt(0, 1, 0xb8)
+                    s.settimeout(5)
+                    s.connect((%r, 80))
+                    s.sendall(GET)
+                    print(s.recv(4096).decode().split()[1])
+                    os._exit(0) if sys.stdout.flush() is None else None
+                os.wait()
+        ''' % EVIL))
+    got = inside.end()
+    assert said.split() == ['403'] * 12, said
+    assert len(got.reasons()) == 12 and not inside.here.origin_events(), got
+
+
+def test_who_ends_our_sockets_ends_their_own_connections(inside):
+    """L3-29: `ss -K`.  Where the kernel cannot, nothing happens at all."""
+    roles = inside.run.roles()
+    inside.root('ss', '-K', '-tan')
+    inside.root('ss', '-K', '-uan')
+    inside.do('curl -sS -m 5 http://ok.test/public/x; echo " $?"')
+    assert inside.run.roles() == roles
+    got = inside.end()
+    assert got.out in ('hello from ok.test/public/x 0\n', ' 7\n', ' 6\n'), got
+
+
+def test_root_cannot_raise_what_a_connection_may_hold(inside):
+    """L3-28: the buffers of the sockets that we accept are fixed."""
+    inside.root('sh', '-c', 'for k in tcp_wmem tcp_rmem; do echo 4194304 '
+                '16777216 67108864 > /proc/sys/net/ipv4/$k; done')
+    inside.begin("/usr/bin/python3 -c '%s'" % textwrap.dedent("""
+        import time
+        from t import *
+        s = socket.create_connection(("ok.test", 80))
+        s.sendall(GET.replace(b"/public/a", b"/public/_download/50000000"))
+        s.recv(1)
+        while not os.path.exists("enough"):
+            time.sleep(0.01)
+        """))
+    pattern = r'ESTAB .* (\S+):(\d+) *\n.*skmem:\(r\d+,rb(\d+),t\d+,tb(\d+)'
+
+    def sockets():
+        return re.findall(pattern, inside.root('ss', '-Htanm'))
+    # the client's own is as large as its root may make it; ours is not
+    inside.wait_for(lambda: any(int(s[2]) > 4 << 20 for s in sockets()))
+    ours = [s for s in sockets() if s[1] != '80']
+    with open(inside.here.project + '/enough', 'w', encoding='ascii'):
+        pass
+    inside.end()
+    assert len(ours) == 1, ours
+    assert int(ours[0][2]) == int(ours[0][3]) == 2 * 262144, ours

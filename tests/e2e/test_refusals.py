@@ -103,6 +103,23 @@ def test_the_end_of_a_run_says_what_was_blocked_and_where_the_log_is(bed):
     assert 'evil.test' not in quiet.err, quiet
 
 
+def test_nothing_that_was_blocked_steers_a_terminal(bed):
+    """LC-21: OSC 52, colours and more in what a refusal names."""
+    here = bed(READ)
+    odd = '\x1b]52;c;eA==\x07\x1b[2J\x9b31m\u202e\u200b'.encode()
+    cases = [dict(name='ok.test', send=[
+        part.replace('X', odd.decode('latin-1'))]) for part in (
+            'GET /X HTTP/1.1\r\nHost: ok.test\r\n\r\n',
+            'GETX / HTTP/1.1\r\nHost: ok.test\r\n\r\n',
+            'GET / HTTP/1.1\r\nHost: ok.testX\r\n\r\n',
+            'GET /?X HTTP/1.1\r\nHost: ok.test\r\n\r\n')]
+    got = try_all(here, cases)[1]
+    assert len(got.reasons()) == 4 and 'blocked' in got.err, got
+    said = got.err + ''.join(here.duenna('audit', what, got.log)[1]
+                             for what in ('show', 'report'))
+    assert all(c == '\n' or c.isprintable() for c in said), ascii(said)
+
+
 def test_the_report_groups_equal_refusals_and_counts_them(bed):
     here = bed(READ)
     got = here.run('curl -sS https://evil.test/; curl -sS https://evil.test/')

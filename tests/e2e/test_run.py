@@ -63,11 +63,32 @@ def test_an_empty_policy_allows_nothing(bed):
     assert here.origin_events('open') == []
 
 
-@pytest.mark.parametrize('mode, owner', [(0o644, None), (0o666, None)])
-def test_a_configuration_that_others_can_read_is_refused(here, mode, owner):
-    os.chmod(here.settings + '/config.yaml', mode)
-    got = here.run('true')
-    assert got.exit == 125 and 'config.yaml' in got.err, got
+@pytest.mark.parametrize('make', [
+    lambda p: os.chmod(p, 0o644), lambda p: os.chmod(p, 0o666),
+    lambda p: (os.rename(p, p + '2'), os.symlink(p + '2', p)),
+    lambda p: os.chown(p, 65534, 65534)])
+def test_a_configuration_that_is_not_the_owners_alone_is_refused(here, make):
+    """CF-31: others may read or write it, a link, another user's."""
+    path = here.settings + '/config.yaml'
+    try:
+        make(path)
+    except OSError:
+        pytest.skip('the bed was made by an ordinary user')
+    got = here.run('echo ran')
+    assert got.exit == 125 and got.out == '' and path in got.err, got
+
+
+def test_a_run_has_no_socket_that_anybody_could_find(here):
+    """LC-25: neither by path nor abstract, so neither from inside."""
+    def names():
+        with open('/proc/net/unix', encoding='utf-8') as f:
+            return {line.split()[7] for line in f if len(line.split()) > 7}
+    before = names()
+    run = here.start(['sh', '-c', 'touch on; sleep 20'])
+    wait_for_file(here.project + '/on')
+    assert len(run.roles()) >= 3 and names() <= before
+    run.child.terminate()
+    run.wait()
 
 
 def test_the_environment_is_a_list(here):

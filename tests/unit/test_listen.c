@@ -166,6 +166,33 @@ listener_survives_running_out_of_descriptors(void **state)
 	loop_free(l);
 }
 
+/* L3-29: root in the sandbox ends the socket; others' work goes on. */
+static void
+listener_that_is_ended_is_not_asked_again(void **state)
+{
+	(void)state;
+	enum err err;
+	struct sockaddr_in sa;
+	struct loop *l = loop_new(&err);
+	struct event_base *base = loop_base(l);
+	int fd = listening(&sa), copy = dup(fd);
+	struct listener *n = listener_new(l, fd, on_accept, NULL, &err);
+
+	assert_non_null(n);
+	n_accepted = 0;
+	int before = event_base_get_num_events(base, EVENT_BASE_COUNT_ADDED);
+	assert_int_equal(shutdown(copy, SHUT_RDWR), 0);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	assert_int_equal(event_base_get_num_events(base,
+			     EVENT_BASE_COUNT_ADDED),
+	    before - 1);
+	assert_int_equal(n_accepted, 0);
+	close(copy);
+	listener_free(n);
+	event_base_loop(base, EVLOOP_NONBLOCK);
+	loop_free(l);
+}
+
 int
 main(void)
 {
@@ -173,6 +200,7 @@ main(void)
 		cmocka_unit_test(listener_sets_what_bounds_a_peer),
 		cmocka_unit_test(origdst_without_a_redirect_is_ourselves),
 		cmocka_unit_test(listener_survives_running_out_of_descriptors),
+		cmocka_unit_test(listener_that_is_ended_is_not_asked_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
