@@ -2,6 +2,7 @@
 #include <getopt.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
 
@@ -93,14 +94,20 @@ check(struct check *c, int n, char **files)
 
 	config_load(&config, c->config, &report);
 	config_check_secrets(&config, &report);
+	uint32_t n_used =
+	    config.owner == NULL ? 0 : owner_n_credentials(config.owner);
+	bool *used = mem_array(n_used + 1, sizeof(*used));
 	for (int i = 0; i < n; i++) {
 		struct config_policy policy;
 		c->want.policy = options_split(files[i]);
 		c->want.file = files[i];
 		c->want.all = true;
-		config_load_policy(&policy, &config, &c->want, &report);
+		config_load_policy(&policy, &config, &c->want, used, &report);
 		config_policy_release(&policy);
 	}
+	if (n != 0)
+		config_advise_unused(&config, used, &report);
+	free(used);
 	load_report_sort(&report);
 	print(c, &report);
 	int status = report.n_errors == 0 ? 0 : CMD_NO;

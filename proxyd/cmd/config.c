@@ -224,7 +224,7 @@ config_want_set(struct config_want *w, const char *of, const char *text)
 
 void
 config_load_policy(struct config_policy *p, const struct config *c,
-    const struct config_want *want, struct load_report *report)
+    const struct config_want *want, bool *used, struct load_report *report)
 {
 	const char *name = want->policy == NULL ? "" : want->policy;
 	const char *sandbox = want->sandbox == NULL ? "" : want->sandbox;
@@ -234,7 +234,8 @@ config_load_policy(struct config_policy *p, const struct config *c,
 		.sets = want->sets,
 		.n_sets = want->n_sets,
 		.sandbox = slice_of_str(sandbox),
-		.owner = c->owner };
+		.owner = c->owner,
+		.used = used };
 	enum err err = ERR_NONE;
 
 	struct opened *o = mem_alloc(sizeof(*o));
@@ -258,6 +259,22 @@ config_policy_release(struct config_policy *p)
 {
 	program_free(p->program);
 	buf_release(&p->image);
+}
+
+void
+config_advise_unused(const struct config *c, const bool *used,
+    struct load_report *report)
+{
+	uint32_t n = c->owner == NULL ? 0 : owner_n_credentials(c->owner);
+	struct load_at at = { SLICE("the configuration"), 0, 0 };
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!used[i])
+			load_advise(report, at,
+			    "credential `%.*s` is used by no rule of what was "
+			    "checked",
+			    SLICE_ARG(
+				owner_credential(c->owner, i).public.name));
 }
 
 static void

@@ -45,10 +45,18 @@ struct config_want {
 bool config_want_name(struct config_want *w, const char *of, const char *text);
 bool config_want_set(struct config_want *w, const char *of, const char *text);
 
-/* Load a policy file. */
+/*
+ * Load a policy file.
+ *
+ * used	   set for each credential that a rule has; or NULL
+ */
 void config_load_policy(struct config_policy *p, const struct config *c,
-    const struct config_want *want, struct load_report *report);
+    const struct config_want *want, bool *used, struct load_report *report);
 void config_policy_release(struct config_policy *p);
+
+/* Credentials that no rule has: advice. */
+void config_advise_unused(const struct config *c, const bool *used,
+    struct load_report *report);
 
 /*
  * What a secret's file or variable looks like: errors and advice as `run` would

@@ -282,7 +282,7 @@ explain(struct explain *e)
 	int status = CMD_USAGE;
 
 	config_load(&config, e->config, &report);
-	config_load_policy(&policy, &config, &e->want, &report);
+	config_load_policy(&policy, &config, &e->want, NULL, &report);
 	if (policy.program != NULL && report.n_errors == 0) {
 		status = decide(e, policy.program);
 	} else {

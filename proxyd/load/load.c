@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/load.h"
+#include "load/advise.h"
 #include "load/compile.h"
 #include "load/preset.h"
 #include "load/read_policy.h"
@@ -22,11 +23,17 @@ choose(const struct load_policy_in *in, const struct load_policy_text *list,
 		    n, SLICE_ARG(list[0].at.file), SLICE_ARG(list[0].name));
 		return NULL;
 	}
-	for (uint32_t i = 0; i < n; i++)
+	struct nearest near = nearest_to(in->policy);
+	for (uint32_t i = 0; i < n; i++) {
 		if (slice_eq(list[i].name, in->policy))
 			return &list[i];
-	load_error(report, at, "has no policy `%.*s`; the first is `%.*s`",
-	    SLICE_ARG(in->policy), SLICE_ARG(list[0].name));
+		nearest_look(&near, list[i].name);
+	}
+	load_error(report, at, "has no policy `%.*s`; %s `%.*s`%s",
+	    SLICE_ARG(in->policy),
+	    near.best.n != 0 ? "did you mean" : "the first is",
+	    SLICE_ARG(near.best.n != 0 ? near.best : list[0].name),
+	    near.best.n != 0 ? "?" : "");
 	return NULL;
 }
 
@@ -39,11 +46,10 @@ struct loading {
 };
 
 static bool
-compile_all(struct loading *l, struct buf *image)
+compile_all(struct loading *l, const struct load_policy_text *wanted,
+    struct buf *image)
 {
-	const struct load_policy_text *wanted =
-	    choose(l->in, l->policies, l->n, l->report);
-	bool good = wanted != NULL;
+	bool good = true;
 
 	for (uint32_t i = 0; good && i < l->n; i++) {
 		struct load_policy_text *policy = &l->policies[i];
@@ -88,9 +94,12 @@ load_policy(const struct load_policy_in *in, struct buf *image,
 	const struct doc_node *root = NULL;
 	if (!in->preset || find_preset(in, &text, report))
 		root = doc_parse(text, in->file.name, &l.arena, report);
-	bool good = root != NULL &&
-	    read_policy_file(&p, root, &l.policies, &l.n) &&
-	    compile_all(&l, image);
+	bool good =
+	    root != NULL && read_policy_file(&p, root, &l.policies, &l.n);
+	/* That it is not there is said beside all other errors. */
+	const struct load_policy_text *wanted =
+	    l.n == 0 ? NULL : choose(in, l.policies, l.n, report);
+	good = good && wanted != NULL && compile_all(&l, wanted, image);
 	load_report_sort(report);
 	load_report_keep_names(report); /* of what is included: they go */
 	arena_release(&l.arena);
@@ -133,6 +142,7 @@ load_owner(const struct load_owner_in *in, struct buf *image,
 			read_owner_file(&o, root);
 	}
 	add_system_roots(&o);
+	advise_owner(report, &text);
 	bool good =
 	    report->n_errors == before && compile_owner(&text, image, report);
 	load_report_sort(report);

@@ -49,7 +49,9 @@ struct load_policy_in {
 	struct slice sandbox; /* its name; empty: of the policy and `digits` */
 	struct slice digits;  /* four; empty: 0000 */
 	struct slice tenant;  /* empty: "default" */
-	const struct owner *owner;   /* borrowed; NULL: no configuration */
+	const struct owner *owner; /* borrowed; NULL: no configuration */
+	bool *
+	    used; /* set for each of its credentials that a rule has; or NULL */
 	uint8_t key[IMAGE_KEY_SIZE]; /* of the synthetic addresses */
 	/*
 	 * Open what file `from` includes (0 is the policy itself) under a

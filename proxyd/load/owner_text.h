@@ -36,6 +36,7 @@ struct load_upstream {
 	uint32_t n_names;
 	struct load_resolver resolvers[OWNER_RESOLVERS_MAX];
 	uint32_t n_resolvers;
+	struct load_at addresses_at;
 	struct ip addresses[OWNER_ADDRESSES_MAX];
 	uint32_t n_addresses;
 	bool only_roots;

@@ -48,24 +48,35 @@ refuse_unicode(const struct read *r, const struct doc_node *node,
 	return false;
 }
 
+bool
+pattern_over_suffix(const struct load_host *host)
+{
+	const psl_ctx_t *psl = psl_builtin();
+	char name[HOST_MAX + 1];
+
+	if ((host->kind != HOST_STAR && host->kind != HOST_DOUBLE) ||
+	    host->behind.n == 0 || host->behind.n > HOST_MAX || psl == NULL)
+		return false;
+	memcpy(name, host->behind.p, host->behind.n);
+	name[host->behind.n] = '\0';
+	return psl_is_public_suffix(psl, name) != 0;
+}
+
 /* One more label under a suffix where anybody may have a name is too much. */
 static bool
 check_suffix(const struct read *r, const struct doc_node *node,
     const struct load_host *host)
 {
-	const psl_ctx_t *psl = psl_builtin();
-	uint8_t *name = arena_alloc(r->arena, host->behind.n + 1);
-
-	memcpy(name, host->behind.p, host->behind.n);
-	if (psl == NULL)
+	if (psl_builtin() == NULL)
 		return read_refuse(r, node,
 		    "the list of public suffixes is missing in libpsl");
-	if (!psl_is_public_suffix(psl, (const char *)name))
+	if (!pattern_over_suffix(host))
 		return true;
 	return read_refuse(r, node,
-	    "`%.*s` covers names of everybody under the public suffix `%s`; "
-	    "name the hosts (`public_suffix: true` is not in this version)",
-	    SLICE_ARG(host->text), (const char *)name);
+	    "`%.*s` covers names of everybody under the public suffix "
+	    "`%.*s`; name the hosts, or write `public_suffix: true` into the "
+	    "rule if that is meant",
+	    SLICE_ARG(host->text), SLICE_ARG(host->behind));
 }
 
 static struct slice
@@ -311,25 +322,18 @@ advise_port(const struct read *r, const struct doc_node *node,
 }
 
 static bool
-check_host(const struct read *r, const struct doc_node *node, bool deny,
+check_host(const struct read *r, const struct doc_node *node, bool wide,
     const struct load_host *host)
 {
 	if (host->kind == HOST_LITERAL && address_is_metadata(&host->ip))
 		return read_refuse(r, node,
 		    "`%.*s` is a metadata address: never dialled",
 		    SLICE_ARG(host->text));
-	if (deny || host->kind == HOST_EXACT || host->kind == HOST_LITERAL)
-		return true;
-	if (host->behind.n != 0)
-		return check_suffix(r, node, host);
-	load_warn(r->report, read_at(r, node),
-	    "`**` is every name: whatever is asked for by that name can be "
-	    "sent there");
-	return true;
+	return wide || check_suffix(r, node, host);
 }
 
 bool
-pattern_read(const struct read *r, const struct doc_node *node, bool deny,
+pattern_read(const struct read *r, const struct doc_node *node, bool wide,
     struct load_pattern *p)
 {
 	struct slice text;
@@ -348,7 +352,7 @@ pattern_read(const struct read *r, const struct doc_node *node, bool deny,
 		n++;
 	if (!read_authority(r, node, slice_first(text, n), p) ||
 	    !read_path(r, node, slice_from(text, n), p) ||
-	    !check_host(r, node, deny, &p->host))
+	    !check_host(r, node, wide, &p->host))
 		return false;
 	advise_port(r, node, p);
 	return true;

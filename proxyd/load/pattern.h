@@ -11,12 +11,15 @@
 /*
  * Read such as `https://api.example.com/v1/x`, with wildcards in host and path.
  *
- * deny	 the pattern of a deny rule: a wildcard may be as wide as it likes
+ * wide	 a wildcard may cover a public suffix
  *
  * False if there was a complaint.
  */
-bool pattern_read(const struct read *r, const struct doc_node *node, bool deny,
+bool pattern_read(const struct read *r, const struct doc_node *node, bool wide,
     struct load_pattern *pattern);
+
+/* Is it a wildcard right over a public suffix: whose names are anybody's? */
+bool pattern_over_suffix(const struct load_host *host);
 
 /* Read a host pattern alone, for the `names:` of an upstream. */
 bool pattern_read_host(const struct read *r, const struct doc_node *node,

@@ -35,6 +35,9 @@ add_only(struct read_owner *o, const struct doc_node *node,
 	if (p->scheme != SCHEME_HTTPS)
 		return read_refuse(&o->r, node,
 		    "a token never goes over plain HTTP: expected `https://`");
+	if (p->host.kind == HOST_DOUBLE && p->host.behind.n == 0)
+		load_warn(o->r.report, read_at(&o->r, node),
+		    "`**` is every name: there is no ceiling");
 	c->n_only++;
 	return true;
 }

@@ -187,6 +187,8 @@ add_credential(struct read_policy *p, const struct doc_node *node,
 	for (uint32_t k = 0; k < rule->n_patterns; k++)
 		good = check_only(p, i, &rule->patterns[k]) && good;
 	rule->credentials[rule->n_credentials++] = i;
+	if (p->in->used != NULL)
+		p->in->used[i] = true;
 	return good;
 }
 

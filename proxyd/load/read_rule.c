@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "load/advise.h"
 #include "load/pattern.h"
 #include "load/read_policy.h"
 #include "policy/method.h"
@@ -14,6 +15,7 @@ static const struct read_key rule_keys[] = {
 	{ "signed_url", READ_HERE },
 	{ "addresses", READ_HERE },
 	{ "encoded_slash", READ_HERE },
+	{ "public_suffix", READ_HERE },
 	{ "api", READ_LATER },
 	{ "archive", READ_LATER },
 	{ "body", READ_LATER },
@@ -25,7 +27,6 @@ static const struct read_key rule_keys[] = {
 	{ "json", READ_LATER },
 	{ "lfs", READ_LATER },
 	{ "limits", READ_LATER },
-	{ "public_suffix", READ_LATER },
 	{ "push", READ_LATER },
 	{ "report", READ_LATER },
 	{ "secret", READ_CREDENTIAL },
@@ -42,7 +43,7 @@ static const struct read_key rule_keys[] = {
 
 /* What can stand beside `allow` only. */
 static const char *const allow_keys[] = { "credential", "foreign_credentials",
-	"signed_url", "addresses", "encoded_slash" };
+	"signed_url", "addresses", "encoded_slash", "public_suffix" };
 
 static bool
 add_pattern(struct read_policy *p, const struct doc_node *node,
@@ -50,8 +51,12 @@ add_pattern(struct read_policy *p, const struct doc_node *node,
 {
 	rule->patterns = arena_grow(p->r.arena, rule->patterns,
 	    rule->n_patterns, sizeof(*rule->patterns));
-	return pattern_read(&p->r, node, rule->deny,
-	    &rule->patterns[rule->n_patterns++]);
+	/* Only good ones count: what follows compares with them. */
+	if (!pattern_read(&p->r, node, rule->deny || rule->public_suffix,
+		&rule->patterns[rule->n_patterns]))
+		return false;
+	rule->n_patterns++;
+	return true;
 }
 
 static bool
@@ -251,6 +256,9 @@ read_rule(struct read_policy *p, const struct doc_node *node, uint32_t index,
 	if (!read_keys(&p->r, node, rule_keys, COUNT_OF(rule_keys), &unknown))
 		return false;
 	bool good = read_rule_name(p, node, index, rule);
+	const struct doc_node *suffix = read_find(node, "public_suffix");
+	if (suffix != NULL)
+		good = read_bool(&p->r, suffix, &rule->public_suffix) && good;
 	good = read_kind(p, node, unknown, rule) && good;
 	rule->any_method = rule->deny;
 	rule->methods = METHODS_DEFAULT;
@@ -259,12 +267,15 @@ read_rule(struct read_policy *p, const struct doc_node *node, uint32_t index,
 		if (value != NULL)
 			good = readers[i](&p->r, value, rule) && good;
 	}
-	/* What follows compares with the patterns: they must be good. */
-	if (!good || rule->deny)
+	if (rule->deny)
 		return good && p->r.report->n_errors == before;
-	good = read_rule_addresses(p, read_find(node, "addresses"), rule);
+	good =
+	    read_rule_addresses(p, read_find(node, "addresses"), rule) && good;
 	const struct doc_node *credential = read_find(node, "credential");
 	if (credential != NULL)
 		good = read_rule_credentials(p, credential, rule) && good;
-	return good && p->r.report->n_errors == before;
+	good = good && p->r.report->n_errors == before;
+	if (good)
+		advise_rule(&p->r, rule);
+	return good;
 }

@@ -59,7 +59,12 @@ read_kind(struct read_owner *o, const struct doc_node *node,
 			return read_refuse(&o->r, kind,
 			    "kind `%s` is not in this version: expected " KINDS,
 			    later_kinds[i]);
-	return read_refuse(&o->r, kind, "unknown kind: expected " KINDS);
+	struct nearest near = nearest_to(text);
+	for (unsigned i = 0; i < CREDENTIAL_KINDS; i++)
+		nearest_look(&near, slice_of_str(kinds[i]));
+	return read_refuse(&o->r, kind, "unknown kind `%.*s`" NEAREST_FMT "%s",
+	    SLICE_ARG(text), NEAREST_ARG(near),
+	    near.best.n != 0 ? "" : "; expected " KINDS);
 }
 
 static bool

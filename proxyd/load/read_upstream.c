@@ -108,6 +108,7 @@ read_addresses(struct read_owner *o, const struct doc_node *node,
 	if (list->n == 0 || list->n > OWNER_ADDRESSES_MAX)
 		return read_refuse(&o->r, list, "expected 1 to %d addresses",
 		    OWNER_ADDRESSES_MAX);
+	u->addresses_at = read_at(&o->r, list);
 	for (const struct doc_node *i = list->first; i != NULL; i = i->next)
 		if (!read_ip(&o->r, i, &u->addresses[u->n_addresses++]))
 			return false;

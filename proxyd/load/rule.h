@@ -47,8 +47,9 @@ struct load_rule {
 	bool any_method; /* deny, without `methods:` */
 	bool has_query, query_others;
 	bool encoded_slash;
-	bool signed_url; /* `pass` */
-	bool hidden;	 /* set by the compiler */
+	bool public_suffix; /* a wildcard may be over one */
+	bool signed_url;    /* `pass` */
+	bool hidden;	    /* set by the compiler */
 	uint32_t methods;
 	enum foreign_mode foreign;
 	struct load_pattern *patterns;

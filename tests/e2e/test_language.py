@@ -180,3 +180,17 @@ def test_a_preset_is_a_policy_of_its_own(bed):
     # No folder of the caller's stands in its place.
     here.write('project/preset/npm', 'version: 1\npolicies: {}\n')
     assert here.duenna('check', 'preset/npm')[0] == 0
+
+
+# -- check ---------------------------------------------------------------------
+
+def test_check_says_which_credential_nobody_uses(bed):
+    here = bed('- allow: https://ok.test/**')
+    said = 'credential `api` is used by no rule of what was checked'
+    status, out, _ = here.duenna('check')
+    assert status == 0 and said in out, out
+    here.write('project/user.yaml', 'version: 1\npolicies: {p: {rules: ['
+               '{allow: "https://ok.test/**", credential: api}]}}\n')
+    status, out, _ = here.duenna('check', 'duenna.yaml', 'user.yaml')
+    assert status == 0 and 'credential `api`' not in out, out
+    assert said not in here.run(['true']).err

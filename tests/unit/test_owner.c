@@ -213,9 +213,11 @@ static const struct {
 	{ "later kind", CREDENTIAL("    kind: oauth2\n"),
 	    "owner.yaml:6:11: kind `oauth2` is not in this version: expected "
 	    "`token`, `header`, `basic` or `query`\n" },
-	{ "no such kind", CREDENTIAL("    kind: bearer\n"),
-	    "owner.yaml:6:11: unknown kind: expected `token`, `header`, "
-	    "`basic` or `query`\n" },
+	{ "no such kind", CREDENTIAL("    kind: certificate\n"),
+	    "owner.yaml:6:11: unknown kind `certificate`; expected `token`, "
+	    "`header`, `basic` or `query`\n" },
+	{ "nearly a kind", CREDENTIAL("    kind: tokne\n"),
+	    "owner.yaml:6:11: unknown kind `tokne`; did you mean `token`?\n" },
 	{ "header without one", CREDENTIAL("    kind: header\n"),
 	    "owner.yaml:4:5: `header` is missing: the field that carries it, "
 	    "such as `X-Api-Key`\n" },

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/advise.h"
+#include "base/limits.h"
+#include "load/owner_text.h"
+#include "load/pattern.h"
+#include "policy/address.h"
+#include "policy/method.h"
+#include "policy/pathglob.h"
+
+/* Methods that only read; the others have a body, or an effect. */
+static bool
+writes(const struct load_rule *rule)
+{
+	return (rule->methods & ~(uint32_t)METHODS_DEFAULT) != 0;
+}
+
+static bool
+is_wild(const struct load_host *host)
+{
+	return host->kind == HOST_STAR || host->kind == HOST_DOUBLE;
+}
+
+/* Is it every path of its host? */
+static bool
+is_whole(const struct load_pattern *p)
+{
+	static const uint8_t every[] = { '/', PATHGLOB_DOUBLE };
+
+	return slice_eq(p->path, slice_of(every, sizeof(every)));
+}
+
+static void
+advise_wildcard(const struct read *r, const struct load_rule *rule,
+    const struct load_pattern *p)
+{
+	if (p->host.behind.n == 0)
+		load_warn(r->report, p->at,
+		    "`**` is every name: whatever is asked for by that name "
+		    "can be sent there");
+	else if (pattern_over_suffix(&p->host))
+		load_advise(r->report, p->at,
+		    "`public_suffix: true`: anybody may have a name under "
+		    "`%.*s`, an attacker too",
+		    SLICE_ARG(p->host.behind));
+	else
+		load_advise(r->report, p->at,
+		    "`%.*s`: names are data; %d of them an hour can be asked "
+		    "for",
+		    SLICE_ARG(p->host.text), LIMIT_NAMES_PER_HOUR);
+	if (writes(rule))
+		load_advise(r->report, p->at,
+		    "methods that write, to every host of `%.*s`: whoever has "
+		    "one can be sent data",
+		    SLICE_ARG(p->host.text));
+}
+
+static void
+advise_pattern(const struct read *r, const struct load_rule *rule,
+    const struct load_pattern *p)
+{
+	if (is_wild(&p->host))
+		advise_wildcard(r, rule, p);
+	if (p->scheme == SCHEME_HTTP)
+		load_advise(r->report, p->at,
+		    "plain HTTP: anybody on the way can read and change it");
+	if (rule->n_credentials != 0 && writes(rule) && is_whole(p))
+		load_advise(r->report, p->at,
+		    "methods that write, on every path, with a credential: "
+		    "whatever it may do there");
+}
+
+void
+advise_rule(const struct read *r, const struct load_rule *rule)
+{
+	bool over = false;
+
+	for (uint32_t i = 0; i < rule->n_patterns; i++) {
+		advise_pattern(r, rule, &rule->patterns[i]);
+		over = over || pattern_over_suffix(&rule->patterns[i].host);
+	}
+	if (rule->public_suffix && !over)
+		load_warn(r->report, rule->at,
+		    "`public_suffix: true` says nothing here: no wildcard of "
+		    "this rule is over a public suffix");
+	if (rule->methods == METHODS_ANY)
+		load_advise(r->report, rule->at,
+		    "`methods: any`: all that creates, changes and deletes, "
+		    "too");
+}
+
+static bool
+has_address(const struct load_prefix *prefix, const struct ip *ip)
+{
+	if (prefix->first.family != ip->family)
+		return false;
+	for (unsigned i = 0; i < prefix->bits; i++) {
+		uint8_t bit = (uint8_t)(0x80U >> i % 8);
+		if (((prefix->first.bytes[i / 8] ^ ip->bytes[i / 8]) & bit) !=
+		    0)
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_private(const struct load_owner_text *text, const struct ip *ip)
+{
+	for (uint32_t i = 0; i < text->n_private; i++)
+		if (has_address(&text->private[i], ip))
+			return true;
+	return false;
+}
+
+void
+advise_owner(struct load_report *report, const struct load_owner_text *text)
+{
+	char shown[IP_TEXT_SIZE];
+
+	for (uint32_t i = 0; i < text->n_upstreams; i++) {
+		const struct load_upstream *u = &text->upstreams[i];
+		for (uint32_t k = 0; k < u->n_addresses; k++) {
+			const struct ip *ip = &u->addresses[k];
+			if (address_is_global(ip) || is_private(text, ip))
+				continue;
+			ip_text(ip, shown);
+			load_advise(report, u->addresses_at,
+			    "`%s` is not public, and outside of `private:`: no "
+			    "policy but your own can open it",
+			    shown);
+		}
+	}
+}
