@@ -175,3 +175,111 @@ def test_a_role_without_memory_fails_connections_and_no_more(bed, role):
     assert role == 'scribe' or said[0].get('200', 0) < 45, got
     assert {r['host'] for r in here.origin_requests()} <= {
         'ok.test', 'git.test', 'api.test'}
+
+
+# A round of good and bad: each way that a connection can go, a few times.
+ROUND = '''
+import http.client, socket, ssl, sys
+context = ssl.create_default_context()
+def raw(name, port, tls, data, end=False):
+    s = socket.create_connection((socket.gethostbyname(name), port), 5)
+    s.settimeout(5)
+    try:
+        if tls:
+            s = context.wrap_socket(s, server_hostname=name)
+        s.sendall(data)
+        if not end:
+            while s.recv(65536):
+                pass
+    except OSError:
+        pass
+    s.close()
+def get(name, path, method="GET", body=None):
+    c = http.client.HTTPSConnection(name, timeout=5, context=context)
+    for _ in range(3):
+        c.request(method, path, body)
+        said = c.getresponse()
+        said.read()
+        if said.will_close:
+            break
+    c.close()
+HEAD = b" HTTP/1.1\\r\\nHost: ok.test\\r\\n"
+def one_round(n):
+    get("ok.test", "/%d" % n)
+    get("api.test", "/_chunked/5000")
+    get("ok.test", "/_sink", "POST", b"x" * 30000)
+    get("ok.test", "/denied/%d" % n)
+    get("gone.test", "/")
+    raw("evil.test", 80, False, b"GET /" + HEAD + b"\\r\\n")
+    raw("evil.test", 443, True, b"GET /" + HEAD + b"\\r\\n")
+    raw("ok.test", 443, True, b"GET //x" + HEAD + b"\\r\\n")
+    raw("ok.test", 443, True, b"garbage\\r\\n\\r\\n")
+    raw("ok.test", 443, False, b"\\x16\\3\\1garbage", end=True)
+    raw("ok.test", 443, True, b"POST /p" + HEAD + b"Content-Length: 9\\r\\n"
+        b"\\r\\nhalf", end=True)
+    raw("ok.test", 443, True, b"GET /_download/300000" + HEAD + b"\\r\\n",
+        end=True)
+    raw("ok.test", 443, True, b"", end=True)
+    raw("198.18.0.1", 53, False, b"\\0\\5short", end=True)
+for line in sys.stdin:
+    for i in range(int(line)):
+        one_round(i)
+    print("done", flush=True)
+'''
+
+
+def sizes(run):
+    """role -> bytes of memory."""
+    return {name: memory(pid) for name, (pid,) in run.roles().items()}
+
+
+def descriptors(run):
+    return {name: len(os.listdir('/proc/%d/fd' % pid))
+            for name, (pid,) in run.roles().items()}
+
+
+def grown(before, after):
+    """What has grown by more than a page."""
+    return {name: after[name] - n for name, n in before.items()
+            if after[name] > n + 4096}
+
+
+def test_nothing_grows_while_good_and_bad_go_on(bed, peers):
+    """DO-18, short; DUENNA_SOAK_S=259200 in the environment makes it long."""
+    peers.resolve({'gone.test': [{'fail': 'nxdomain'}]})
+    here = bed('- deny: https://ok.test/denied/**\n'
+               '- allow: [https://ok.test/**, https://api.test/**]\n'
+               '  methods: any\n  credential: api\n'
+               '- allow: https://gone.test/**\n')
+    run = here.start(['/usr/bin/python3', '-c', ROUND], stdin=subprocess.PIPE)
+
+    def batch():
+        run.child.stdin.write('16\n')
+        run.child.stdin.flush()
+        assert run.child.stdout.readline() == 'done\n', run.wait()
+        return sizes(run)
+
+    before, open_then = batch(), descriptors(run)
+    if memory(run.child.pid, 'VmSize') > 1 << 40:
+        pytest.skip('a sanitizer keeps what was freed')
+    flat, seen = 0, []
+    while flat < 2 and len(seen) < 10:
+        after = batch()
+        seen.append(grown(before, after))
+        flat = flat + 1 if not seen[-1] else 0
+        before = after
+    assert flat == 2, seen
+    until = time.monotonic() + int(os.environ.get('DUENNA_SOAK_S', 0))
+    while time.monotonic() < until:
+        after = batch()
+        assert not {k for k, n in grown(before, after).items() if n > 65536}
+    assert wait_for(lambda: descriptors(run) == open_then), \
+        (open_then, descriptors(run))
+    run.child.stdin.close()
+    run.child.stdin = None
+    got = run.wait()
+    assert got.exit == 0, got
+    # each of the ways was gone
+    assert {'http.malformed', 'http.path_invalid', 'deny.rule', 'up.resolve',
+            'tls.sni_denied', 'tls.not_tls', 'client.abort', 'dns.denied',
+            'dns.malformed'} <= set(got.reasons()), got

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -272,6 +273,43 @@ limit_file(rlim_t bytes)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
 }
 
+/* DO-18: of a flow that is over, or never began, nothing is kept. */
+static void
+journal_keeps_nothing_of_denied_requests(void **state UNUSED)
+{
+	size_t before = 0;
+	int owner = 0;
+	struct event e;
+	char flow[16];
+
+	new_file();
+	struct journal *j = open_and_start(false);
+	for (unsigned i = 0; i < 3000; i++) {
+		bool begins = i % 3 != 0;
+		if (i == 1000)
+			before = mallinfo2().uordblks;
+		snprintf(flow, sizeof(flow), "f%04u", i);
+		if (begins)
+			assert_true(
+			    put_flow(j, EVENT_FLOW_BEGIN, flow, &owner));
+		event_init(&e, EVENT_REQUEST_END);
+		event_str(&e, FIELD_SANDBOX, "s");
+		event_str(&e, FIELD_FLOW, flow);
+		event_str(&e, FIELD_VERDICT, "deny");
+		event_str(&e, FIELD_REASON, "http.path_denied");
+		assert_true(journal_put(j, &e, &owner));
+		if (i % 3 == 1)
+			assert_true(put_flow(j, EVENT_FLOW_END, flow, &owner));
+		else if (begins)
+			journal_end_flows(j, &owner, "worker is gone");
+		assert_true(journal_flush(j));
+	}
+	assert_int_equal(mallinfo2().uordblks, before);
+	assert_int_equal(journal_sum(j).n_denied, 3000);
+	journal_free(j);
+	unlink(path);
+}
+
 static void
 journal_that_cannot_write_loses_whole_records_and_counts_them(
     void **state UNUSED)
@@ -356,6 +394,7 @@ main(void)
 		    journal_ends_the_flows_of_a_worker_that_is_gone),
 		cmocka_unit_test(journal_goes_on_with_a_log_after_a_crash),
 		cmocka_unit_test(journal_counts_denials_and_alarms_of_its_run),
+		cmocka_unit_test(journal_keeps_nothing_of_denied_requests),
 		cmocka_unit_test(
 		    journal_that_cannot_write_loses_whole_records_and_counts_them),
 		cmocka_unit_test(
