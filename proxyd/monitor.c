@@ -330,7 +330,6 @@ begin(struct monitor *m)
 		return -1;
 	}
 	set_deadline(m, MONITOR_START_MS);
-	host_tell_proxy(m);
 	/* Namespaces and roles come up while the clerks read. */
 	if (state_open(m) != 0 || load_start(m) != 0 || sandbox_start(m) != 0 ||
 	    roles_start(m) != 0)

@@ -67,15 +67,16 @@ host_tell_proxy(const struct monitor *m)
 	static const char *const names[] = { "http_proxy", "https_proxy",
 		"all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY" };
 
+	if (m->cfg->quiet || owner_has_proxy(m->owner))
+		return;
 	for (size_t i = 0; i < COUNT_OF(names); i++) {
-		if (getenv(names[i]) == NULL || m->cfg->quiet)
+		if (getenv(names[i]) == NULL)
 			continue;
 		fprintf(stderr,
 		    "duenna: %s is not passed on to the command; "
 		    "to reach the outside through a proxy, write "
-		    "`upstream: [{names: [\"**\"], proxy: URL}]` "
-		    "into the configuration (not in this "
-		    "version)\n",
+		    "`upstream: [{names: [\"**\"], proxy: "
+		    "\"http://HOST:PORT\"}]` into the configuration\n",
 		    names[i]);
 		return;
 	}

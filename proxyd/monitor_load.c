@@ -108,6 +108,7 @@ on_owner(struct msg *msg, void *arg)
 		return;
 	}
 	clerk_end(m);
+	host_tell_proxy(m);
 	load_policy_start(m);
 }
 

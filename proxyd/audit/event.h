@@ -77,6 +77,7 @@
 	X(STATUS, "http.response.status_code", NUMBER)                         \
 	X(PEER_ADDRESS, "network.peer.address", TEXT)                          \
 	X(PEER_PORT, "network.peer.port", NUMBER)                              \
+	X(PROXY, "duenna.proxy", TEXT)                                         \
 	X(FLOW, "duenna.flow", TEXT)                                           \
 	X(EXCHANGE, "duenna.exchange", NUMBER)                                 \
 	X(COOKIE_SOCKET, "duenna.socket", NUMBER)                              \

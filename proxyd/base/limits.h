@@ -19,6 +19,7 @@
 	X(RESOLVE_MS, 5000, "resolution of a name")                            \
 	X(STAGGER_MS, 250, "wait before the next address is tried (RFC 8305)") \
 	X(DIAL_MS, 20000, "dial as a whole, with TLS")                         \
+	X(PROXY_HEAD_SIZE, 8192, "head of a company proxy's answer to CONNECT") \
 	X(IDLE_MS, 900000, "no byte of either side, once a head is through")   \
 	X(CLIENT_IDLE_MS, 300000, "between exchanges on the client's leg")     \
 	X(POOL_IDLE_MS, 4000, "idle upstream connection in the pool")          \

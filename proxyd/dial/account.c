@@ -45,7 +45,8 @@ put_peer(struct account *a, struct event *e)
 {
 	ip_text(&a->peer, a->peer_text);
 	event_str(e, FIELD_PEER_ADDRESS, a->peer_text);
-	event_number(e, FIELD_PEER_PORT, a->facts.port);
+	event_number(e, FIELD_PEER_PORT,
+	    a->proxy == NULL ? a->facts.port : a->proxy_port);
 	event_number(e, FIELD_COOKIE_SOCKET, a->cookie);
 }
 
@@ -71,6 +72,8 @@ account_event(struct account *a, struct event *e)
 		event_str(e, FIELD_HOST, "?");
 	event_number(e, FIELD_PORT, facts.port);
 	event_text(e, FIELD_FLOW, a->flow);
+	if (a->proxy != NULL)
+		event_str(e, FIELD_PROXY, a->proxy);
 	put_detail(a, e);
 	if (a->refused == REASON_ALLOW)
 		put_peer(a, e);

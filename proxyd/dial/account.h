@@ -17,8 +17,10 @@ struct account {
 	struct verdict verdict; /* of the policy; all zero: not asked */
 	enum reason refused;	/* ALLOW: it was dialled */
 	bool forged;		/* no worker of ours asks that */
-	const char *detail;	/* a literal; NULL: none */
-	size_t n_refused;	/* addresses that must not be dialled */
+	const char *detail;	/* lives as long; NULL: none */
+	const char *proxy;	/* HOST:PORT, likewise; NULL: none */
+	uint16_t proxy_port;
+	size_t n_refused; /* addresses that must not be dialled */
 	struct ip first_refused;
 	struct ip peer;	 /* dialled only */
 	uint64_t cookie; /* dialled only */

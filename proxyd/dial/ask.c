@@ -15,7 +15,8 @@
 
 static const unsigned next[ASK_PHASES] = {
 	[ASK_RESOLVE] = TO(CONNECT) | TO(OVER),
-	[ASK_CONNECT] = TO(CONFIRM) | TO(OVER),
+	[ASK_CONNECT] = TO(TUNNEL) | TO(CONFIRM) | TO(OVER),
+	[ASK_TUNNEL] = TO(CONFIRM) | TO(OVER),
 	[ASK_CONFIRM] = TO(OVER),
 	[ASK_OVER] = 0,
 };
@@ -42,6 +43,7 @@ ask_close(struct ask *q)
 {
 	resolve_cancel(q->resolution);
 	connect_cancel(q->connecting);
+	tunnel_cancel(q->tunnel); /* before its descriptor closes */
 	channel_cancel(q->keeper, q->telling);
 	if (q->recording)
 		recorder_forget(q->asks->recorder, q);
@@ -49,6 +51,7 @@ ask_close(struct ask *q)
 		close(q->fd);
 	q->resolution = NULL;
 	q->connecting = NULL;
+	q->tunnel = NULL;
 	q->telling = 0;
 	q->recording = false;
 	q->fd = -1;
@@ -59,7 +62,7 @@ ask_close(struct ask *q)
 	loop_reap(q->asks->loop, &q->dead);
 }
 
-static void
+void
 ask_enter(struct ask *q, enum ask_phase to)
 {
 	assert(ask_may_follow(q->phase, to));
@@ -122,6 +125,9 @@ ask_on_limit(void *arg)
 		ask_refuse(q, REASON_UP_RESOLVE, "no answer in time");
 	else if (q->phase == ASK_CONNECT)
 		ask_refuse(q, REASON_UP_CONNECT, "no connection in time");
+	else if (q->phase == ASK_TUNNEL)
+		ask_refuse(q, REASON_UP_CONNECT,
+		    "no answer of the proxy in time");
 	else
 		ask_refuse(q, REASON_SHUTDOWN,
 		    "keeper or scribe does not answer");
@@ -170,8 +176,8 @@ on_written(bool written, void *arg)
 }
 
 /* Tell the keeper and the scribe, at once. */
-static void
-confirm(struct ask *q)
+void
+ask_confirm(struct ask *q)
 {
 	struct tell tell = {
 		.who = q->request.who,
@@ -183,6 +189,7 @@ confirm(struct ask *q)
 	enum err err = ERR_NONE;
 	struct event e;
 
+	ask_enter(q, ASK_CONFIRM);
 	q->keeper = q->asks->keeper;
 	if (q->keeper != NULL)
 		q->telling = tell_send(q->keeper, &tell, on_told, q, &err);
@@ -199,96 +206,6 @@ confirm(struct ask *q)
 	q->recording = true;
 }
 
-static void
-on_connected(const struct connected *c, void *arg)
-{
-	struct ask *q = arg;
-	enum err err = ERR_NONE;
-
-	q->connecting = NULL;
-	resolve_cancel(q->resolution); /* what is late is not needed */
-	q->resolution = NULL;
-	q->account.n_refused = c->n_refused;
-	q->account.first_refused = c->refused;
-	if (c->reason != REASON_ALLOW) {
-		ask_refuse(q, c->reason, c->detail);
-		return;
-	}
-	q->fd = c->fd;
-	q->account.peer = c->peer;
-	if (tell_cookie(q->fd, &q->account.cookie, &err) != 0) {
-		ask_refuse(q, REASON_INTERNAL, "no cookie");
-		return;
-	}
-	ask_enter(q, ASK_CONFIRM);
-	confirm(q);
-}
-
-static void
-connect_to(struct ask *q, const struct ip *ips, size_t n, bool more)
-{
-	struct connect_want want = {
-		.program = q->page->program,
-		.host = q->account.facts.host,
-		.port = q->request.port,
-		.ips = ips,
-		.n = n,
-		.more = more,
-	};
-	enum err err = ERR_NONE;
-
-	ask_enter(q, ASK_CONNECT);
-	q->connecting =
-	    connect_start(q->asks->loop, &want, on_connected, q, &err);
-	if (q->connecting == NULL)
-		ask_refuse(q, REASON_INTERNAL, err_text(err));
-}
-
-static void
-on_resolved(const struct resolved *r, void *arg)
-{
-	struct ask *q = arg;
-
-	if (!r->more)
-		q->resolution = NULL;
-	if (r->reason != REASON_ALLOW)
-		ask_refuse(q, r->reason, r->detail);
-	else if (q->phase == ASK_RESOLVE)
-		connect_to(q, r->ips, r->n, r->more);
-	else
-		connect_add(q->connecting, r->ips, r->n);
-}
-
-/* Find the addresses: the name is one, the owner fixed them, or ask. */
-static void
-resolve(struct ask *q)
-{
-	struct slice host = q->account.facts.host;
-	struct owner_upstream up = owner_upstream(q->asks->owner, host);
-	struct servers servers = { .n = up.found ? up.n_resolvers : 0 };
-	enum err err = ERR_NONE;
-	struct ip ip;
-
-	_Static_assert(SERVERS_MAX >= OWNER_RESOLVERS_MAX, "they all fit");
-	for (size_t i = 0; i < servers.n; i++) {
-		servers.ips[i] = up.resolvers[i];
-		servers.ports[i] = up.resolver_ports[i];
-	}
-	if (ip_parse(host, &ip)) {
-		connect_to(q, &ip, 1, false);
-		return;
-	}
-	if (up.found && up.n_addresses != 0) {
-		connect_to(q, up.addresses, up.n_addresses, false);
-		return;
-	}
-	q->resolution = resolve_start(q->asks->resolver, host,
-	    servers.n == 0 ? NULL : &servers, on_resolved, q, &err);
-	if (q->resolution == NULL)
-		ask_refuse(q, REASON_LIMIT_CONNS,
-		    "too many names are being asked");
-}
-
 void
 ask_start(struct ask *q)
 {
@@ -300,7 +217,7 @@ ask_start(struct ask *q)
 		return;
 	}
 	timer_set(&q->limit, LIMIT_DIAL_MS);
-	resolve(q);
+	ask_reach(q);
 }
 
 void

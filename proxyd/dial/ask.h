@@ -3,11 +3,14 @@
  * A worker asks for a connection: (sandbox, generation, rule, port), a name
  * only where the rule does not say it.  The dialer finds the rule in its own
  * copy of the program, decides again, resolves, judges, connects, tells the
- * keeper, writes the record, and hands the socket over.
+ * keeper, writes the record, and hands the socket over.  Where the owner names a
+ * proxy for the host, name and connection are that proxy's: it is dialled
+ * instead, unjudged, and asked for a tunnel to the name.
  *
  *  phase    waits for                            limit    then
  *  RESOLVE  the addresses of the name            dial     CONNECT OVER
- *  CONNECT  a connection to one of them          dial     CONFIRM OVER
+ *  CONNECT  a connection to one of them          dial     TUNNEL CONFIRM OVER
+ *  TUNNEL   the answer of the company's proxy    dial     CONFIRM OVER
  *  CONFIRM  the keeper's TOLD and the scribe's
  *           WRITTEN                              dial     OVER
  *  OVER     nothing: the loop reaps it           -        -
@@ -30,6 +33,7 @@ struct asks; /* all that the dialer answers with, and what it is busy with */
 enum ask_phase {
 	ASK_RESOLVE,
 	ASK_CONNECT,
+	ASK_TUNNEL,
 	ASK_CONFIRM,
 	ASK_OVER,
 	ASK_PHASES

@@ -128,22 +128,28 @@ tell_failure(struct connecting *c)
 	tell(c, &result);
 }
 
-/* May this address be dialled, now? */
-static enum reason
-judge(struct connecting *c, const struct ip *ip)
+enum reason
+connect_judge(const struct program *p, struct slice host, uint16_t port,
+    const struct ip *ip)
 {
 	enum err err = ERR_NONE;
 	enum reason reason;
 	struct own own;
 
-	if (c->program == NULL)
-		return REASON_ALLOW;
 	if (own_read(&own, &err) != 0)
 		return REASON_INTERNAL;
-	reason =
-	    address_judge(c->program, c->host, c->port, ip, own.ips, own.n);
+	reason = address_judge(p, host, port, ip, own.ips, own.n);
 	own_release(&own);
 	return reason;
+}
+
+/* The owner's own word is not judged. */
+static enum reason
+judge(const struct connecting *c, const struct ip *ip)
+{
+	return c->program == NULL ?
+	    REASON_ALLOW :
+	    connect_judge(c->program, c->host, c->port, ip);
 }
 
 /* What a long stream needs; none of it can fail on a TCP socket of ours. */

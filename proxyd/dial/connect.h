@@ -54,6 +54,10 @@ MUST_USE struct connecting *connect_start(struct loop *l,
     const struct connect_want *want, connect_on_done *on_done, void *arg,
     enum err *err);
 
+/* May this address be dialled, now? */
+enum reason connect_judge(const struct program *p, struct slice host,
+    uint16_t port, const struct ip *ip);
+
 /* The addresses that came later, perhaps none; once, and only after `more`. */
 void connect_add(struct connecting *c, const struct ip *ips, size_t n);
 

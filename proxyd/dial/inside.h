@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ask.h keeps closed: for ask.c, asks.c and check.c alone. */
+/* What ask.h keeps closed: for ask.c, asks.c, check.c and reach.c alone. */
 #ifndef DIAL_INSIDE_H
 #define DIAL_INSIDE_H
 
@@ -7,7 +7,10 @@
 #include "dial/ask.h"
 #include "dial/connect.h"
 #include "dial/request.h"
+#include "dial/tunnel.h"
 #include "net/timer.h"
+
+#define ASK_NOTE_MAX 96 /* bytes of a detail */
 
 /* One request of a worker. */
 struct ask {
@@ -25,11 +28,18 @@ struct ask {
 	struct timer limit;	       /* LIMIT_DIAL_MS for the whole */
 	struct resolution *resolution; /* NULL: none pending */
 	struct connecting *connecting; /* NULL: none pending */
-	struct channel *keeper;	       /* of `telling`; borrowed */
-	uint32_t telling;	       /* request at the keeper; 0: none */
-	bool recording;		       /* a record is on its way */
-	bool told, written;	       /* CONFIRM ends when both are */
-	int fd;			       /* owned; -1: not connected */
+	struct tunnel *tunnel;	       /* NULL: none pending */
+	struct proxy {
+		struct host host; /* n 0: none, the origin is dialled */
+		uint16_t port;
+		char text[HOST_PUT_MAX + 8]; /* HOST:PORT, for the record */
+	} proxy;
+	char note[ASK_NOTE_MAX]; /* for account.detail */
+	struct channel *keeper;	 /* of `telling`; borrowed */
+	uint32_t telling;	 /* request at the keeper; 0: none */
+	bool recording;		 /* a record is on its way */
+	bool told, written;	 /* CONFIRM ends when both are */
+	int fd;			 /* owned; -1: not connected */
 };
 
 struct asks {
@@ -50,6 +60,15 @@ enum reason asks_not_recorded(const struct asks *a);
 
 /* Begin; it may be over when this returns. */
 void ask_start(struct ask *q);
+
+/* reach.c: from the phase RESOLVE to a connection, then ask_confirm(). */
+void ask_reach(struct ask *q);
+
+/* Enter CONFIRM: tell keeper and scribe of q->fd. */
+void ask_confirm(struct ask *q);
+
+/* ask.c and reach.c alone */
+void ask_enter(struct ask *q, enum ask_phase to);
 
 /* A refusal: recorded, and told to the worker; `q` may be the stack's. */
 void ask_say_refused(struct ask *q, enum reason reason, const char *detail);

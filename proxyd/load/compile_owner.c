@@ -67,6 +67,8 @@ put_upstream(struct build *b, const struct load_upstream *u)
 	build_word(b, OWNED_UPSTREAMS, b->words[OWNED_FIXED] / RESOLVER_WORDS);
 	build_word(b, OWNED_UPSTREAMS, u->n_addresses);
 	build_word(b, OWNED_UPSTREAMS, u->only_roots ? 1 : 0);
+	build_string(b, OWNED_UPSTREAMS, u->proxy);
+	build_word(b, OWNED_UPSTREAMS, u->proxy_port);
 	for (uint32_t i = 0; i < u->n_names; i++) {
 		build_word(b, OWNED_NAMES, u->names[i].kind);
 		build_string(b, OWNED_NAMES, u->names[i].behind);

@@ -40,6 +40,8 @@ struct load_upstream {
 	struct ip addresses[OWNER_ADDRESSES_MAX];
 	uint32_t n_addresses;
 	bool only_roots;
+	struct slice proxy; /* its host */
+	uint16_t proxy_port;
 };
 
 struct load_root {

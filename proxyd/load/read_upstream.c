@@ -4,6 +4,7 @@
 #include "load/owner_text.h"
 #include "load/pattern.h"
 #include "load/roots.h"
+#include "wire/host.h"
 
 #define DNS_PORT 53
 
@@ -13,7 +14,7 @@ static const struct read_key item_keys[] = {
 	{ "addresses", READ_HERE },
 	{ "roots", READ_HERE },
 	{ "only_roots", READ_HERE },
-	{ "proxy", READ_LATER },
+	{ "proxy", READ_HERE },
 };
 
 static bool
@@ -42,13 +43,29 @@ read_names(struct read_owner *o, const struct doc_node *node,
 	return good;
 }
 
+/* Digits without a zero in front, 1 to 65535. */
+static bool
+read_port(struct slice text, uint16_t *port)
+{
+	uint32_t v = 0;
+
+	if (text.n == 0 || text.n > 5 || text.p[0] == '0')
+		return false;
+	for (size_t i = 0; i < text.n; i++) {
+		if (!ascii_is_digit(text.p[i]))
+			return false;
+		v = v * 10 + (uint32_t)(text.p[i] - '0');
+	}
+	*port = (uint16_t)v;
+	return v <= 65535;
+}
+
 /* `10.0.0.53`, `10.0.0.53:5353`, `fd00::53`, `[fd00::53]:5353`. */
 static bool
 read_resolver(struct read_owner *o, const struct doc_node *node,
     struct load_resolver *resolver)
 {
 	struct slice text, port = { 0 };
-	uint32_t v = 0;
 
 	if (!read_scalar(&o->r, node, "an address", &text))
 		return false;
@@ -62,17 +79,11 @@ read_resolver(struct read_owner *o, const struct doc_node *node,
 	text = slice_first(text, n);
 	if (text.n > 2 && text.p[0] == '[' && text.p[text.n - 1] == ']')
 		text = slice_from(slice_first(text, text.n - 1), 1);
-	bool good = port.n != 0 && port.n <= 5 && port.p[0] != '0';
-	for (size_t i = 0; good && i < port.n; i++) {
-		good = ascii_is_digit(port.p[i]);
-		v = v * 10 + (uint32_t)(port.p[i] - '0');
-	}
-	if (!good || v > 65535 || !ip_parse(text, &resolver->ip))
+	if (!read_port(port, &resolver->port) || !ip_parse(text, &resolver->ip))
 		return read_refuse(&o->r, node,
 		    "`%.*s` is no resolver: expected an address, with a port "
 		    "if it is not 53, such as 10.0.0.53:5353",
 		    SLICE_ARG(node->text));
-	resolver->port = (uint16_t)v;
 	return true;
 }
 
@@ -177,12 +188,86 @@ read_roots(struct read_owner *o, const struct doc_node *node,
 	return good;
 }
 
+static bool
+has_prefix(struct slice *text, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	if (!slice_has_prefix(*text, slice_of_str(prefix)))
+		return false;
+	*text = slice_from(*text, n);
+	return true;
+}
+
+/* `http://HOST:PORT`, and nothing else of a URL. */
+static bool
+read_proxy_url(struct read_owner *o, const struct doc_node *node,
+    struct load_upstream *u)
+{
+	struct slice text;
+	struct host host;
+	struct parse_fail fail;
+
+	if (!read_scalar(&o->r, node, "a URL, `http://HOST:PORT`", &text))
+		return false;
+	if (text.n != 0 && memchr(text.p, '@', text.n) != NULL)
+		return read_refuse(&o->r, node,
+		    "a user name or password for a proxy is not in this "
+		    "version, and no secret is written here: expected "
+		    "`http://HOST:PORT`");
+	if (!has_prefix(&text, "http://"))
+		return read_refuse(&o->r, node,
+		    "expected `http://HOST:PORT`; proxies of other schemes are "
+		    "not in this version");
+	if (text.n != 0 && text.p[text.n - 1] == '/')
+		text.n--;
+	const uint8_t *colon =
+	    text.n == 0 ? NULL : memrchr(text.p, ':', text.n);
+	size_t n = colon == NULL ? text.n : (size_t)(colon - text.p);
+	if (!read_port(slice_from(text, n + 1), &u->proxy_port))
+		return read_refuse(&o->r, node,
+		    "`%.*s` has no port: expected `http://HOST:PORT`",
+		    SLICE_ARG(node->text));
+	if (host_from_policy(slice_first(text, n), &host, &fail) != PARSE_DONE)
+		return read_refuse(&o->r, node,
+		    "`%.*s` is no host (%s): expected a whole name or an "
+		    "address, `http://proxy.corp.example:3128`",
+		    (int)n, (const char *)text.p, fail.detail);
+	u->proxy = arena_copy(o->r.arena, host_slice(&host));
+	return true;
+}
+
+static bool
+read_proxy(struct read_owner *o, const struct doc_node *node,
+    struct load_upstream *u)
+{
+	static const char *const others[] = { "resolvers", "addresses" };
+	const struct doc_node *proxy = read_find(node, "proxy");
+
+	if (proxy == NULL)
+		return true;
+	for (size_t i = 0; i < COUNT_OF(others); i++) {
+		const struct doc_node *other = read_find(node, others[i]);
+		if (other != NULL)
+			return read_refuse(&o->r, other,
+			    "`%s` beside `proxy`: the proxy resolves these "
+			    "names",
+			    others[i]);
+	}
+	if (!read_proxy_url(o, proxy, u))
+		return false;
+	load_advise(o->r.report, read_at(&o->r, proxy),
+	    "`proxy` resolves these names itself: duenna cannot judge the "
+	    "addresses that it connects to, private ones among them");
+	return true;
+}
+
 static void
 read_item(struct read_owner *o, const struct doc_node *node)
 {
 	static bool (*const parts[])(struct read_owner *,
 	    const struct doc_node *, struct load_upstream *) = { read_names,
-		read_resolvers, read_addresses, read_roots };
+		read_resolvers, read_addresses, read_roots, read_proxy };
 	struct load_upstream u = { 0 };
 	struct load_owner_text *t = o->out;
 	bool good = true;

@@ -60,6 +60,8 @@ static const struct image_check checks[] = {
 	{ OWNED_UPSTREAMS, UPSTREAM_N_FIXED, CHECK_BELOW,
 	    OWNER_ADDRESSES_MAX + 1 },
 	{ OWNED_UPSTREAMS, UPSTREAM_ONLY_ROOTS, CHECK_BELOW, 2 },
+	{ OWNED_UPSTREAMS, UPSTREAM_PROXY_S, CHECK_STRING, 0 },
+	{ OWNED_UPSTREAMS, UPSTREAM_PROXY_PORT, CHECK_BELOW, 65536 },
 	{ OWNED_NAMES, NAME_KIND, CHECK_BELOW, HOST_KINDS },
 	{ OWNED_NAMES, NAME_TEXT_S, CHECK_STRING, 0 },
 	{ OWNED_RESOLVERS, RESOLVER_FAMILY, CHECK_BELOW, 7 },
@@ -234,6 +236,10 @@ read_item(const struct image *m, uint32_t item)
 		    image_word(m, OWNED_UPSTREAMS, item, UPSTREAM_N_FIXED),
 		.only_roots = image_word(m, OWNED_UPSTREAMS, item,
 				  UPSTREAM_ONLY_ROOTS) != 0,
+		.proxy =
+		    image_string(m, OWNED_UPSTREAMS, item, UPSTREAM_PROXY_S),
+		.proxy_port = (uint16_t)image_word(m, OWNED_UPSTREAMS, item,
+		    UPSTREAM_PROXY_PORT),
 	};
 
 	for (uint32_t i = 0; i < u.n_resolvers; i++) {
@@ -257,6 +263,17 @@ owner_upstream(const struct owner *o, struct slice host)
 		if (item_has(&o->image, i, host))
 			return read_item(&o->image, i);
 	return (struct owner_upstream){ .found = false };
+}
+
+bool
+owner_has_proxy(const struct owner *o)
+{
+	for (uint32_t i = 0; i < image_count(&o->image, OWNED_UPSTREAMS); i++)
+		if (image_string(&o->image, OWNED_UPSTREAMS, i,
+			UPSTREAM_PROXY_S)
+			.n != 0)
+			return true;
+	return false;
 }
 
 uint32_t

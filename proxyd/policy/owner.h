@@ -76,9 +76,16 @@ struct owner_upstream {
 	uint32_t n_addresses;
 	struct ip addresses[OWNER_ADDRESSES_MAX]; /* fixed answer */
 	bool only_roots;
+	/* The company's own proxy: a canonical host, empty: none.  It resolves
+	 * the names then; there are neither resolvers nor addresses. */
+	struct slice proxy;
+	uint16_t proxy_port;
 };
 
 struct owner_upstream owner_upstream(const struct owner *o, struct slice host);
+
+/* Does any item name a proxy? */
+bool owner_has_proxy(const struct owner *o);
 
 /*
  * Root certificates, DER, as the clerk read them.  Root `i` counts for hosts

@@ -43,11 +43,14 @@ static const char template[] =
     "[127.0.0.1]}\n"
     "      - {name: cut, deny: 'https://cut.wild.test:PORT/**'}\n"
     "      - {name: private, allow: 'https://private.test:PORT'}\n"
-    "      - {name: asked, allow: 'https://asked.test:PORT'}\n";
+    "      - {name: asked, allow: 'https://asked.test:PORT'}\n"
+    "      - {name: far, allow: 'https://far.test:PORT'}\n";
 
-static const char config[] =
+static const char config_template[] =
     "version: 1\n"
     "upstream:\n"
+    "  - names: [far.test]\n"
+    "    proxy: http://127.0.0.1:PORT\n"
     "  - {names: [private.test], addresses: [10.0.0.1, 192.168.0.1]}\n"
     "  - {names: [asked.test], resolvers: ['127.0.0.1:1']}\n"
     "  - {names: ['**'], addresses: [127.0.0.1]}\n";
@@ -60,6 +63,7 @@ enum rule {
 	CUT,
 	PRIVATE,
 	ASKED,
+	FAR,
 };
 
 /* What the other roles saw, and what they do. */
@@ -759,6 +763,90 @@ ask_waits_to_be_fed(void **state)
 	    -1);
 }
 
+/* Ask over the proxy, which is our listener; returns what it reads. */
+static int
+ask_proxy(uint32_t rule, const char *want, struct dialed *d)
+{
+	char request[512];
+	int conn;
+
+	/* Those of earlier tests. */
+	while ((conn = accept(listener, NULL, NULL)) >= 0)
+		close(conn);
+	ask(SANDBOX, GENERATION, rule, "", d);
+	conn = accept(listener, NULL, NULL);
+	assert_true(conn >= 0);
+	turn();
+	ssize_t n = recv(conn, request, sizeof(request), 0);
+	assert_true(n > 0);
+	assert_true(
+	    slice_has_prefix(slice_of(request, (size_t)n), slice_of_str(want)));
+	assert_int_equal(d->n, 0);
+	return conn;
+}
+
+/* The owner's proxy stands between: told to the keeper is the origin. */
+static void
+ask_goes_through_the_owners_proxy(void **state)
+{
+	static const char yes[] = "HTTP/1.1 200 x\r\n\r\n";
+	char want[64], proxy[64];
+	struct dialed d;
+	(void)state;
+
+	snprintf(proxy, sizeof(proxy), "127.0.0.1:%u", port);
+	snprintf(want, sizeof(want), "CONNECT far.test:%u ", port);
+	int conn = ask_proxy(FAR, want, &d);
+	assert_int_equal(roles.n_told, 0); /* not before there is a tunnel */
+	assert_true(send(conn, yes, sizeof(yes) - 1, 0) > 0);
+	turn();
+	assert_int_equal(d.n, 1);
+	assert_int_equal(d.reason, REASON_ALLOW);
+	assert_string_equal(d.peer, "127.0.0.1");
+	assert_string_equal(roles.told.host, "far.test");
+	assert_int_equal(roles.told.port, port);
+	expect_text(last_event(), FIELD_PROXY, proxy);
+	expect_text(last_event(), FIELD_HOST, "far.test");
+	expect_same_again(last_event());
+	close(d.fd);
+	close(conn);
+
+	conn = ask_proxy(FAR, want, &d);
+	close(conn); /* with bytes unread: a reset */
+	turn();
+	assert_int_equal(d.reason, REASON_UP_CONNECT);
+	assert_string_equal(d.detail, "the proxy closed the connection");
+	assert_int_equal(d.fd, -1);
+	expect_text(last_event(), FIELD_PROXY, proxy);
+	expect_same_again(last_event());
+}
+
+static void
+ask_waits_for_the_proxy_as_long_as_for_a_dial(void **state)
+{
+	struct dialed d;
+	(void)state;
+
+	clock_set(1000, 0);
+	int conn = ask_proxy(FAR, "CONNECT far.test:", &d);
+	clock_set(1000 + LIMIT_DIAL_MS, 0);
+	timer_fire_due();
+	turn();
+	assert_int_equal(d.n, 1);
+	assert_int_equal(d.reason, REASON_UP_CONNECT);
+	assert_string_equal(d.detail, "no answer of the proxy in time");
+	expect_same_again(last_event());
+	/* And one whose worker goes. */
+	close(conn);
+	conn = ask_proxy(FAR, "CONNECT far.test:", &d);
+	asks_forget(asks, roles.dialer_worker);
+	channel_free(roles.dialer_worker);
+	roles.dialer_worker = NULL;
+	turn();
+	assert_true(d.lost);
+	close(conn);
+}
+
 static void
 ask_phases_end(void **state)
 {
@@ -769,7 +857,22 @@ ask_phases_end(void **state)
 		assert_false(ask_may_follow(ASK_OVER, (enum ask_phase)from));
 	}
 	assert_true(ask_may_follow(ASK_RESOLVE, ASK_CONNECT));
+	assert_true(ask_may_follow(ASK_CONNECT, ASK_TUNNEL));
+	assert_false(ask_may_follow(ASK_RESOLVE, ASK_TUNNEL));
 	assert_false(ask_may_follow(ASK_RESOLVE, ASK_CONFIRM));
+}
+
+static void
+put_port(const char *text, char *out, size_t max)
+{
+	size_t used = 0;
+
+	for (const char *p = text; *p != '\0';) {
+		bool here = strncmp(p, "PORT", 4) == 0;
+		used += (size_t)snprintf(out + used, max - used,
+		    here ? "%u" : "%c", here ? port : (unsigned)*p);
+		p += here ? 4 : 1;
+	}
 }
 
 static int
@@ -778,21 +881,17 @@ set_up(void **state)
 	struct sockaddr_in at = { .sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t n = sizeof(at);
-	char text[sizeof(template) + 64];
-	size_t used = 0;
+	char text[sizeof(template) + 64], config[sizeof(config_template) + 64];
 	(void)state;
 
-	listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	listener =
+	    socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
 	assert_int_equal(listen(listener, 512), 0);
 	assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &n), 0);
 	port = ntohs(at.sin_port);
-	for (const char *p = template; *p != '\0';) {
-		bool here = strncmp(p, "PORT", 4) == 0;
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-		    here ? "%u" : "%c", here ? port : (unsigned)*p);
-		p += here ? 4 : 1;
-	}
+	put_port(template, text, sizeof(text));
+	put_port(config_template, config, sizeof(config));
 	bed_load_trusted(&bed, config, text);
 	if (bed.program == NULL || bed.owner == NULL)
 		print_error("%s", buf_text(&bed.text));
@@ -831,6 +930,8 @@ main(void)
 		TEST(ask_has_a_limit_of_names),
 		TEST(ask_is_answered_without_memory),
 		TEST(ask_waits_to_be_fed),
+		TEST(ask_goes_through_the_owners_proxy),
+		TEST(ask_waits_for_the_proxy_as_long_as_for_a_dial),
 		cmocka_unit_test(ask_phases_end),
 	};
 

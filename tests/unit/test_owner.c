@@ -52,6 +52,10 @@ static const char config[] =
     "    resolvers: [10.0.0.53, '[fd00::53]:5353', 'fd00::1']\n"
     "  - names: ['git.test', '10.0.0.9']\n"
     "    addresses: [10.20.0.7]\n"
+    "  - names: ['*.far.test']\n"
+    "    proxy: http://Proxy.corp.test:3128/\n"
+    "  - names: ['*.six.test']\n"
+    "    proxy: 'http://[fd00::9]:8080'\n"
     "files:\n"
     "  read: [~/notes, data, /srv/x]\n"
     "  write: [~]\n"
@@ -187,6 +191,17 @@ owner_upstream_is_the_first_that_matches(void **state)
 	ip_text(&u.addresses[0], text);
 	assert_string_equal(text, "10.20.0.7");
 	assert_true(owner_upstream(b.owner, SLICE("10.0.0.9")).found);
+	assert_int_equal(u.proxy.n, 0);
+	u = owner_upstream(b.owner, SLICE("a.far.test"));
+	assert_true(slice_eq_str(u.proxy, "proxy.corp.test"));
+	assert_int_equal(u.proxy_port, 3128);
+	u = owner_upstream(b.owner, SLICE("a.six.test"));
+	assert_true(slice_eq_str(u.proxy, "fd00::9"));
+	assert_int_equal(u.proxy_port, 8080);
+	assert_true(owner_has_proxy(b.owner));
+	bed_release(&b);
+	bed_load(&b, "version: 1\n", nothing);
+	assert_false(owner_has_proxy(b.owner));
 	bed_release(&b);
 }
 
@@ -347,8 +362,38 @@ static const struct {
 	    "yours\n" },
 	{ "no names", "version: 1\nupstream: [{resolvers: [10.0.0.1]}]\n",
 	    "owner.yaml:2:12: `names` is missing: the hosts that it is for\n" },
-	{ "proxy", UPSTREAM("    proxy: http://a.test:3128\n"),
-	    "owner.yaml:4:5: `proxy` is not in this version\n" },
+	{ "a proxy's password", UPSTREAM("    proxy: http://u:p@a.test:3128\n"),
+	    "owner.yaml:4:12: a user name or password for a proxy is not in "
+	    "this version, and no secret is written here: expected "
+	    "`http://HOST:PORT`\n" },
+	{ "a proxy over TLS", UPSTREAM("    proxy: https://a.test:3128\n"),
+	    "owner.yaml:4:12: expected `http://HOST:PORT`; proxies of other "
+	    "schemes are not in this version\n" },
+	{ "a proxy without a port", UPSTREAM("    proxy: http://a.test\n"),
+	    "owner.yaml:4:12: `http://a.test` has no port: expected "
+	    "`http://HOST:PORT`\n" },
+	{ "a proxy with a path", UPSTREAM("    proxy: http://a.test:1/x\n"),
+	    "owner.yaml:4:12: `http://a.test:1/x` has no port: expected "
+	    "`http://HOST:PORT`\n" },
+	{ "a proxy of half a name", UPSTREAM("    proxy: http://proxy:3128\n"),
+	    "owner.yaml:4:12: `proxy` is no host (name of one label): expected a "
+	    "whole name or an address, `http://proxy.corp.example:3128`\n" },
+	{ "a proxy without a host", UPSTREAM("    proxy: http://:3128\n"),
+	    "owner.yaml:4:12: `` is no host (empty name): expected a whole name or "
+	    "an address, `http://proxy.corp.example:3128`\n" },
+	{ "a list of proxies", UPSTREAM("    proxy: [http://a.test:3128]\n"),
+	    "owner.yaml:4:12: expected a URL, `http://HOST:PORT`, found a "
+	    "list\n" },
+	{ "resolvers beside a proxy",
+	    UPSTREAM("    proxy: http://a.test:3128\n"
+		     "    resolvers: [10.0.0.1]\n"),
+	    "owner.yaml:5:16: `resolvers` beside `proxy`: the proxy resolves "
+	    "these names\n" },
+	{ "addresses beside a proxy",
+	    UPSTREAM("    proxy: http://a.test:3128\n"
+		     "    addresses: [10.0.0.1]\n"),
+	    "owner.yaml:5:16: `addresses` beside `proxy`: the proxy resolves "
+	    "these names\n" },
 	{ "resolver by name", UPSTREAM("    resolvers: [dns.test]\n"),
 	    "owner.yaml:4:17: `dns.test` is no resolver: expected an address, "
 	    "with a port if it is not 53, such as 10.0.0.53:5353\n" },
