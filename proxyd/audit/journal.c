@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/journal.h"
@@ -13,13 +14,16 @@
 struct journal {
 	int fd; /* owned */
 	bool again, started, failed;
+	bool broken;		  /* somebody else changed the file: for good */
 	uint64_t size;		  /* of the file: whole records */
 	struct chain chain;	  /* as far as was put */
 	struct chain_end written; /* as far as is in the file */
 	uint64_t n_pending;	  /* records in `pending` */
 	uint64_t n_lost;	  /* records since the failure */
 	uint64_t checkpointed;	  /* the last one's own number */
-	uint64_t removed;	  /* bytes of a line that was cut */
+	uint64_t cut_line;	  /* that was cut and is gone; 0: none */
+	size_t cut_size;	  /* its bytes */
+	char cut_digest[DIGEST_NAME_SIZE];
 	struct buf pending;
 	struct sign_key *key; /* owned */
 	struct flows *flows;  /* owned */
@@ -93,13 +97,21 @@ take_line(struct journal *j, struct slice in, struct buf *store)
 	return flows_put(j->flows, &l.event, NULL);
 }
 
+static void
+note_cut(struct journal *j, struct slice line, uint64_t number)
+{
+	j->cut_line = number;
+	j->cut_size = line.n;
+	digest_name(line, j->cut_digest);
+}
+
 static bool
 read_all(struct journal *j, struct reader *r, struct buf *store,
     const char **why)
 {
 	struct slice line;
 
-	for (;;) {
+	for (uint64_t n = 1;; n++) {
 		enum reader_got got = reader_take(r, &line);
 		*why = "it cannot be read";
 		if (got == READER_FAILED)
@@ -111,17 +123,55 @@ read_all(struct journal *j, struct reader *r, struct buf *store,
 		if (got == READER_LINE && !take_line(j, line, store))
 			return false;
 		if (got == READER_CUT)
-			j->removed = line.n;
+			note_cut(j, line, n);
 		if (got == READER_CUT || got == READER_END)
 			return true;
 		j->size = r->next;
 	}
 }
 
-/* What a write left of a record that is not whole. */
+static void
+say_broken(struct journal *j, const char *what)
+{
+	if (!j->broken)
+		log_error("the audit log was %s while it was written: nothing "
+			  "more is allowed in this run",
+		    what);
+	j->broken = true;
+}
+
+/*
+ * Is the file what we wrote, and does it have a name?  A record that stands
+ * behind what is not ours, or that nobody will find, is none.
+ */
+static bool
+is_ours(struct journal *j)
+{
+	struct stat st;
+
+	if (!j->broken && fstat(j->fd, &st) == 0) {
+		if (st.st_nlink == 0)
+			say_broken(j, "removed");
+		else if ((uint64_t)st.st_size != j->size)
+			say_broken(j, "changed");
+		else
+			return true;
+	}
+	return false;
+}
+
+/* What a write left of a record that is not whole; never to a longer file. */
 static bool
 cut_back(struct journal *j)
 {
+	struct stat st;
+
+	if (j->broken || fstat(j->fd, &st) != 0)
+		return false;
+	if ((uint64_t)st.st_size < j->size) {
+		say_broken(j, "changed");
+		return false;
+	}
 	return ftruncate(j->fd, (off_t)j->size) == 0;
 }
 
@@ -140,7 +190,7 @@ read_existing(struct journal *j, const char **why)
 	good = read_all(j, &r, &store, why);
 	buf_release(&store);
 	reader_release(&r);
-	if (good && j->removed != 0 && !cut_back(j)) {
+	if (good && j->cut_line != 0 && !cut_back(j)) {
 		*why = "its last line is cut and cannot be removed";
 		return false;
 	}
@@ -227,7 +277,7 @@ put(struct journal *j, const struct event *e)
 static void
 lose(struct journal *j)
 {
-	if (!j->failed)
+	if (!j->failed && !j->broken)
 		log_error("cannot write the audit log: %s; nothing is allowed "
 			  "until it can be written again",
 		    strerror(errno));
@@ -247,6 +297,11 @@ journal_flush(struct journal *j)
 
 	if (j->pending.failed) {
 		errno = ENOMEM;
+		lose(j);
+		return false;
+	}
+	/* After a failure there may be half a record: cut_back() looks. */
+	if (!j->failed && !is_ours(j)) {
 		lose(j);
 		return false;
 	}
@@ -310,7 +365,7 @@ journal_start(struct journal *j, const uint8_t machine[SIGN_PUBLIC_SIZE],
     const uint8_t signature[SIGN_SIZE])
 {
 	char key[2 * SIGN_PUBLIC_SIZE + 1], of[2 * SIGN_PUBLIC_SIZE + 1];
-	char text[2 * SIGN_SIZE + 1], detail[96];
+	char text[2 * SIGN_SIZE + 1], detail[192];
 	struct event e;
 
 	/* After a failure to write it: once more. */
@@ -328,10 +383,11 @@ journal_start(struct journal *j, const uint8_t machine[SIGN_PUBLIC_SIZE],
 	event_str(&e, FIELD_MACHINE_KEY, of);
 	if (j->again)
 		event_bool(&e, FIELD_REPEATED, true);
-	if (j->removed != 0) {
+	if (j->cut_line != 0) {
 		snprintf(detail, sizeof(detail),
-		    "recovered: %llu bytes of a record that was cut are gone",
-		    (unsigned long long)j->removed);
+		    "recovered: line %llu was cut; its %zu bytes (%s) are gone",
+		    (unsigned long long)j->cut_line, j->cut_size,
+		    j->cut_digest);
 		event_str(&e, FIELD_DETAIL, detail);
 	}
 	if (!put(j, &e) || !journal_flush(j))

@@ -96,9 +96,43 @@ check_place(struct verify *v, const struct line *l)
 	}
 }
 
+/* Another run goes on with the log: did the one before end in good order? */
+static void
+check_run_before(struct verify *v, const struct line *l)
+{
+	v->sum.n_runs++;
+	if (v->sum.n_records <= 1 || v->sum.has_ended)
+		return;
+	v->sum.n_open++;
+	if (!v->want->open)
+		problem(v, l->seq,
+		    "the run before it does not end in `stop`: duenna was "
+		    "killed, or records are cut off there");
+}
+
+/* The key before signs nothing any more: only that of this start will. */
+static void
+note_late(struct verify *v)
+{
+	uint64_t last = v->chain.end.seq, from = v->sum.covered + 1;
+
+	/* The checkpoint that covers them stands itself behind them. */
+	if (v->sum.covered != 0)
+		from++;
+	if (from > last || v->broken)
+		return;
+	if (v->sum.n_late++ == 0) {
+		v->sum.late_from = from;
+		v->sum.late_to = last;
+	}
+}
+
 static void
 check_start(struct verify *v, const struct line *l)
 {
+	if (event_number_of(&l->event, FIELD_REPEATED) == 0)
+		check_run_before(v, l);
+	note_late(v);
 	if (!chain_start_key(&l->event, v->key, v->sum.machine))
 		problem(v, l->seq,
 		    "the key of the log is not signed by the machine's key");

@@ -5,8 +5,8 @@
  *
  * Found are: a changed, missing, added or moved record (numbers and hashes), a
  * checkpoint or key that is not signed as it must be, another machine's key
- * than the wanted one, a line cut short, a hash that should stand there and
- * does not; and what two roles say of one thing, where it does not go
+ * than the wanted one, a line cut short, a run before the last that does not end
+ * in `stop`, a hash that should stand there and does not; and what two roles say of one thing, where it does not go
  * together: a request without its dial or its credential's release, a release
  * without a request, a dial for a flow that was never announced.
  *
@@ -31,10 +31,15 @@ typedef void verify_on_problem(uint64_t line, uint64_t seq, const char *text,
 struct verify_want {
 	const uint8_t *machine; /* SIGN_PUBLIC_SIZE bytes, or NULL: any */
 	const char *hash; /* digits of a hash that must be there, or NULL */
+	bool open;	  /* a run that ended without `stop` is no problem */
 };
 
 struct verify_sum {
-	uint64_t n_records, n_problems;
+	uint64_t n_records, n_problems, n_runs;
+	uint64_t n_open; /* of the runs that another one follows: no `stop` */
+	/* When the key changed some records were under no checkpoint: how often,
+	 * and the first and last of the first time. */
+	uint64_t n_late, late_from, late_to;
 	uint64_t covered; /* last record under a good checkpoint; 0: none */
 	bool has_ended;	  /* the last record but checkpoints is `stop` */
 	bool has_machine; /* some record named a machine's key */

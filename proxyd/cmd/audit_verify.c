@@ -134,9 +134,11 @@ put_end(struct told *t, const struct verify_sum *sum, const char *open,
 {
 	uint64_t n = sum->n_problems + is_problem;
 
-	buf_putf(&t->out, "%" PRIu64 " record%s, %" PRIu64 " problem%s\n",
-	    sum->n_records, sum->n_records == 1 ? "" : "s", n,
-	    n == 1 ? "" : "s");
+	buf_putf(&t->out, "%" PRIu64 " record%s", sum->n_records,
+	    sum->n_records == 1 ? "" : "s");
+	if (sum->n_runs > 1)
+		buf_putf(&t->out, " of %" PRIu64 " runs", sum->n_runs);
+	buf_putf(&t->out, ", %" PRIu64 " problem%s\n", n, n == 1 ? "" : "s");
 	if (sum->covered == 0)
 		buf_put_str(&t->out, "no record is under a checkpoint\n");
 	else if (sum->covered + 1 < sum->n_records)
@@ -146,6 +148,12 @@ put_end(struct told *t, const struct verify_sum *sum, const char *open,
 		    sum->covered, sum->covered + 2);
 	else
 		buf_put_str(&t->out, "all are under a signed checkpoint\n");
+	if (sum->n_late != 0)
+		buf_putf(&t->out,
+		    "records %" PRIu64 " to %" PRIu64 " were under none when "
+		    "the key of the log changed%s\n",
+		    sum->late_from, sum->late_to,
+		    sum->n_late == 1 ? "" : ", nor others at later changes");
 	if (open != NULL)
 		buf_putf(&t->out, "%s\n", open);
 	buf_putf(&t->out, "last hash %s\n", sum->hash);
@@ -181,7 +189,10 @@ put_json_end(struct told *t, const struct verify_sum *sum, bool open)
 	digest_hex(sum->machine, SIGN_PUBLIC_SIZE, text);
 	json_array_end(&t->j);
 	json_key_number(&t->j, "records", sum->n_records);
+	json_key_number(&t->j, "runs", sum->n_runs);
+	json_key_number(&t->j, "open_runs", sum->n_open);
 	json_key_number(&t->j, "covered", sum->covered);
+	json_key_number(&t->j, "late", sum->n_late);
 	json_key_bool(&t->j, "ended", sum->has_ended);
 	json_key_bool(&t->j, "open", open);
 	json_key_str(&t->j, "hash", sum->hash);
@@ -248,7 +259,7 @@ int
 audit_verify(const struct audit_options *o)
 {
 	uint8_t key[SIGN_PUBLIC_SIZE], hash[DIGEST_SIZE];
-	struct verify_want want = { .hash = o->hash };
+	struct verify_want want = { .hash = o->hash, .open = o->open };
 	int fd, status;
 
 	if (o->key != NULL && !read_wanted_key(o->key, key)) {

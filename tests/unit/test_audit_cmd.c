@@ -163,6 +163,40 @@ verify_fails_for_a_fault_another_key_and_a_missing_end(void **state UNUSED)
 	assert_int_equal(audit("verify", "--open", path, NULL), 0);
 }
 
+/* Each run has a key of its own; the chain is one. */
+static void
+verify_tells_runs_apart(void **state UNUSED)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/runs.jsonl", home);
+	write_log(path, true);
+	write_log(path, true);
+	assert_int_equal(audit("verify", path, NULL), 0);
+	assert_true(says("18 records of 2 runs, 0 problems\n"));
+	assert_true(says("all are under a signed checkpoint\n"));
+	struct journal *j = log_begin(path);
+	log_flow(j, EVENT_FLOW_BEGIN);
+	assert_true(journal_flush(j));
+	journal_free(j);
+	/* Killed: what it wrote last is under no checkpoint. */
+	assert_int_equal(audit("verify", path, NULL), 1);
+	assert_true(says("from record 19 on there is none\n"));
+	/* The next run ends its flow; its checkpoint covers all, but later. */
+	log_end(log_begin(path), true, hash);
+	assert_int_equal(audit("verify", path, NULL), 1);
+	assert_true(says("record 21: the run before it does not end in "
+			 "`stop`: duenna was killed"));
+	assert_true(says("24 records of 4 runs, 1 problem\n"));
+	assert_true(says("records 19 to 20 were under none when the key of "
+			 "the log changed\n"));
+	assert_int_equal(audit("verify", "--open", path, NULL), 0);
+	assert_true(says("all are under a signed checkpoint\n"));
+	assert_int_equal(audit("verify", "--open", "--json", path, NULL), 0);
+	assert_true(says("\"runs\":4,\"open_runs\":1,"));
+	assert_true(says("\"late\":1,"));
+}
+
 static void
 replay_decides_every_record_again(void **state UNUSED)
 {
@@ -230,6 +264,7 @@ main(void)
 		cmocka_unit_test(verify_holds_for_a_whole_log_and_its_key),
 		cmocka_unit_test(
 		    verify_fails_for_a_fault_another_key_and_a_missing_end),
+		cmocka_unit_test(verify_tells_runs_apart),
 		cmocka_unit_test(replay_decides_every_record_again),
 		cmocka_unit_test(
 		    replay_takes_no_program_that_is_not_the_one_named),

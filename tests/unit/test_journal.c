@@ -182,6 +182,67 @@ journal_ends_the_flows_of_a_worker_that_is_gone(void **state UNUSED)
 	unlink(path);
 }
 
+/*
+ * Whoever owns the file may do with it what he likes: then it is no log any
+ * more, and what cannot be recorded is not allowed.
+ */
+static void
+journal_takes_nothing_once_its_file_was_changed(void **state UNUSED)
+{
+	static const char *const how[] = { "emptied", "cut", "longer",
+		"removed" };
+
+	for (size_t i = 0; i < COUNT_OF(how); i++) {
+		new_file();
+		struct journal *j = open_and_start(false);
+		int other = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+		struct stat st;
+		assert_int_equal(fstat(other, &st), 0);
+		print_message("# %s\n", how[i]);
+		assert_true(journal_takes(j));
+		if (i < 2)
+			assert_int_equal(ftruncate(other,
+					     i == 0 ? 0 : st.st_size / 2),
+			    0);
+		else if (i == 2)
+			assert_int_equal(write(other, "x", 1), 1);
+		else
+			unlink(path);
+		/* Noticed where nothing is to be written, too. */
+		assert_false(journal_flush(j));
+		assert_false(journal_takes(j));
+		assert_false(put_stop(j));
+		assert_false(journal_retry(j));
+		assert_false(journal_checkpoint(j));
+		assert_int_equal(fstat(other, &st), 0);
+		off_t size = st.st_size;
+		journal_end_flows(j, NULL, "the end");
+		journal_free(j);
+		assert_int_equal(fstat(other, &st), 0);
+		assert_int_equal(st.st_size, size);
+		close(other);
+		unlink(path);
+	}
+}
+
+/* One that is renamed is the same log: rotation is its owner's. */
+static void
+journal_goes_on_with_a_file_that_was_renamed(void **state UNUSED)
+{
+	char other[sizeof(path) + 8];
+
+	new_file();
+	struct journal *j = open_and_start(false);
+	snprintf(other, sizeof(other), "%s.old", path);
+	assert_int_equal(rename(path, other), 0);
+	assert_true(put_stop(j));
+	assert_true(journal_checkpoint(j));
+	journal_free(j);
+	assert_int_equal(rename(other, path), 0);
+	assert_int_equal(read_back(), 3);
+	unlink(path);
+}
+
 /* LG-06, LG-13 */
 static void
 journal_goes_on_with_a_log_after_a_crash(void **state UNUSED)
@@ -199,7 +260,9 @@ journal_goes_on_with_a_log_after_a_crash(void **state UNUSED)
 
 	/* The same run: the flow is still open, and is the worker's. */
 	j = open_and_start(true);
-	assert_int_equal(count_lines("recovered: 12 bytes"), 1);
+	assert_int_equal(count_lines("recovered: line 3 was cut; its 12 "
+				     "bytes (sha256:"),
+	    1);
 	assert_int_equal(count_lines("\"duenna.repeated\":true"), 1);
 	assert_int_equal(count_lines("\"reason\":\"internal\""), 0);
 	journal_give_flows(j, &owner);
@@ -393,6 +456,9 @@ main(void)
 		cmocka_unit_test(
 		    journal_ends_the_flows_of_a_worker_that_is_gone),
 		cmocka_unit_test(journal_goes_on_with_a_log_after_a_crash),
+		cmocka_unit_test(
+		    journal_takes_nothing_once_its_file_was_changed),
+		cmocka_unit_test(journal_goes_on_with_a_file_that_was_renamed),
 		cmocka_unit_test(journal_counts_denials_and_alarms_of_its_run),
 		cmocka_unit_test(journal_keeps_nothing_of_denied_requests),
 		cmocka_unit_test(

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "audit/journal.h"
@@ -147,17 +148,16 @@ enum {
 
 #define RECORDS 10 /* of a whole one */
 
-static struct log
-make(unsigned without)
+/* One run more in the log of that name. */
+static void
+write_run(const char *name, unsigned without)
 {
-	FILE *file = tmpfile();
 	const char *why;
 	enum err err = ERR_NONE;
 	struct sign_key *key = sign_key_new(&err);
-	struct journal *j = journal_new(dup(fileno(file)), false, &why, &err);
+	int fd = open(name, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	struct journal *j = journal_new(fd, false, &why, &err);
 	uint8_t message[SIGN_KEY_MESSAGE_SIZE], signature[SIGN_SIZE];
-	struct log log = { 0 };
-	char line[8192];
 
 	assert_non_null(j);
 	sign_key_message(journal_key(j), message);
@@ -189,12 +189,37 @@ make(unsigned without)
 	}
 	journal_free(j);
 	sign_key_free(key);
-	rewind(file);
+}
+
+static struct log
+read_log(const char *name)
+{
+	FILE *file = fopen(name, "re");
+	struct log log = { 0 };
+	char line[8192];
+
+	assert_non_null(file);
 	while (fgets(line, sizeof(line), file) != NULL) {
+		assert_true(log.n < COUNT_OF(log.lines));
 		line[strcspn(line, "\n")] = '\0';
 		log.lines[log.n++] = strdup(line);
 	}
 	fclose(file);
+	return log;
+}
+
+static struct log
+make(unsigned without)
+{
+	char name[] = "/tmp/duenna-verify-XXXXXX";
+	int fd = mkstemp(name);
+	struct log log;
+
+	assert_true(fd >= 0);
+	close(fd);
+	write_run(name, without);
+	log = read_log(name);
+	unlink(name);
 	return log;
 }
 
