@@ -137,9 +137,46 @@ log_path(struct monitor *m)
 	buf_putf(&m->log_path, "Z-%s.jsonl", m->name);
 }
 
+/* Where others may rename, a log is theirs. */
+static const char *
+wrong_folder(const char *log)
+{
+	const char *slash = strrchr(log, '/');
+	size_t n = slash == NULL ? 0 : (size_t)(slash - log) + 1;
+	char folder[4096] = ".";
+	struct stat st;
+
+	if (n >= sizeof(folder))
+		return "its path is too long";
+	if (n != 0)
+		snprintf(folder, sizeof(folder), "%.*s", (int)n, log);
+	if (stat(folder, &st) != 0)
+		return "its folder is not there";
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return "its folder belongs to somebody else";
+	if ((st.st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH)
+		return "everybody may write its folder";
+	return NULL;
+}
+
+/* What is wrong with a log that --audit names, or NULL. */
+static const char *
+wrong_log(const char *log, const struct stat *st)
+{
+	if (st->st_uid != geteuid())
+		return "it belongs to somebody else";
+	if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+		return "others may write it: chmod go-w";
+	/* The other name may be one that the command can write. */
+	if (st->st_nlink != 1)
+		return "it has another name, a hard link";
+	return wrong_folder(log);
+}
+
 int
 state_open_log(struct monitor *m)
 {
+	const char *wrong = NULL;
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct stat st;
 
@@ -157,6 +194,13 @@ state_open_log(struct monitor *m)
 	if (fstat(m->log_fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		monitor_fail(m, "the audit log %s is no regular file",
 		    buf_text(&m->log_path));
+		return -1;
+	}
+	if (m->cfg->audit != NULL)
+		wrong = wrong_log(m->cfg->audit, &st);
+	if (wrong != NULL) {
+		monitor_fail(m, "--audit %s: not written to: %s", m->cfg->audit,
+		    wrong);
 		return -1;
 	}
 	/* Held by this process for as long as it lives: one writer a log. */
