@@ -3,7 +3,7 @@
 LG-13).
 
 DUENNA_ROUNDS deaths (8) in runs of eight; DUENNA_SEED begins another series.
-What it asserts is not when something works again, but that nothing leaves that
+Between them the resolver lies.  What it asserts is not when something works again, but that nothing leaves that
 must not, nothing twice, nothing without its token or its record.
 """
 import collections
@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from bed import Bed, descendants, processes
+from bed import ORIGIN, Bed, descendants, processes
 
 ROUNDS = int(os.environ.get('DUENNA_ROUNDS', '8'))
 SEED = int(os.environ.get('DUENNA_SEED', '1'))
@@ -94,14 +94,30 @@ def pause_one(run, rng):
         pass
 
 
-def kill_some(run, rng, n):
+NAMES = {name: [{'a': [ORIGIN], 'ttl': 0}] for name in ('api.test', 'ok.test')}
+LIES = [{'fail': fault} for fault in ('servfail', 'silent', 'wrong-id',
+                                      'wrong-question', 'truncated')] + \
+    [{'a': [address], 'ttl': 0} for address in (
+        '10.0.0.1', '169.254.169.254', '127.0.0.1', '0.0.0.0')]
+
+
+def lie(here, rng):
+    """The resolver fails, or leads into the host, for a moment."""
+    here.peers.resolve({**NAMES, rng.choice([*NAMES]): [rng.choice(LIES)]})
+    time.sleep(rng.uniform(0, 0.3))
+    here.peers.resolve(NAMES)
+
+
+def kill_some(here, run, rng, n):
     """N deaths of the roles; sometimes the next comes before the last one is
-    made up for, or while another role was held up."""
+    made up for, while another role is held up, or the resolver lies."""
     deaths = []
     for role in rng.sample(ROLES * (A_RUN // len(ROLES)), n):
         time.sleep(rng.uniform(0, 0.4))
         if rng.random() < 0.3:
             pause_one(run, rng)
+        if rng.random() < 0.3:
+            lie(here, rng)
         if not wait_for(lambda r=role: run.roles().get(r)):
             break
         pid, number = run.roles()[role][0], rng.choice(SIGNALS)
@@ -130,6 +146,7 @@ def judge_origin(here, log):
         assert tokens == ['Bearer ' + here.canary], r
         assert r['target'] in begun, r
     assert max(times.values(), default=1) == 1, times
+    assert {e['to'] for e in here.origin_events('open')} == {ORIGIN + ':443'}
 
 
 def judge_log(here, got, ended):
@@ -145,7 +162,7 @@ def one_run(here, rng, n):
     run = here.start(['/usr/bin/python3', '-c',
                       TRAFFIC % rng.randrange(1 << 30)])
     assert wait_for(lambda: good(here)), run.wait(1)
-    deaths = kill_some(run, rng, n)
+    deaths = kill_some(here, run, rng, n)
     peace = rng.random() < 0.75
     if peace:
         now = len(answers(here))
@@ -174,4 +191,8 @@ def one_run(here, rng, n):
 def test_roles_that_die_at_random_moments(peers, n):
     rng = random.Random(SEED * 100003 + n)
     here = Bed(RULES, peers=peers)
-    assert one_run(here, rng, min(A_RUN, ROUNDS - n * A_RUN)) != 0
+    peers.resolve(NAMES)
+    try:
+        assert one_run(here, rng, min(A_RUN, ROUNDS - n * A_RUN)) != 0
+    finally:
+        peers.resolve({})
