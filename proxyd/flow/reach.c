@@ -75,7 +75,7 @@ request_reach(struct exchange *x, void *arg)
 	if (s != NULL) {
 		stream_on(s, on_upstream_news, f);
 		r->cookie = s->tag;
-		snprintf(r->address, sizeof(r->address), "%s", s->peer);
+		memcpy(r->address, s->peer, sizeof(r->address));
 		exchange_reached(x, s, true);
 		return;
 	}

@@ -60,7 +60,8 @@ h1_read_request(struct stream *s, struct h1_request *req, struct buf *head,
 	}
 	if (!keep_head(s, n, head, fail))
 		return PARSE_BAD;
-	req->scan = (struct h1_scan){ 0 };
+	/* It is whole: where it might end was looked for already. */
+	req->scan = (struct h1_scan){ .seen = n };
 	enum parse whole =
 	    h1_request_take(buf_slice(head), &h1_limits, req, &used, fail);
 	if (whole == PARSE_DONE && used == n)
@@ -90,7 +91,7 @@ h1_read_response(struct stream *s, struct slice method, struct h1_response *res,
 	}
 	if (!keep_head(s, n, head, fail))
 		return PARSE_BAD;
-	res->scan = (struct h1_scan){ 0 };
+	res->scan = (struct h1_scan){ .seen = n };
 	enum parse whole = h1_response_take(buf_slice(head), &h1_limits, method,
 	    res, &used, fail);
 	if (whole == PARSE_DONE && used == n)

@@ -21,22 +21,37 @@ refusal_release(struct refusal *r)
 	buf_release(&r->policy);
 }
 
+/* How many bytes at the front stand for themselves. */
+static size_t
+plain_length(struct slice text)
+{
+	size_t n = 0;
+
+	while (n < text.n && text.p[n] >= 0x20 && text.p[n] < 0x7f &&
+	    text.p[n] != '\\' && text.p[n] != '"')
+		n++;
+	return n;
+}
+
 void
 refusal_put_escaped(struct buf *out, struct slice text, size_t max)
 {
 	size_t end = out->n + max;
 
-	for (size_t i = 0; i < text.n; i++) {
-		uint8_t c = text.p[i];
-		bool plain = c >= 0x20 && c < 0x7f && c != '\\' && c != '"';
-		if (out->n + 4 > end) {
+	while (text.n != 0) {
+		/* Room for one that is escaped, or for the dots. */
+		size_t room = out->n + 3 < end ? end - out->n - 3 : 0;
+		size_t n = plain_length(slice_first(text, room));
+		if (room == 0) {
 			buf_put_str(out, "...");
 			return;
 		}
-		if (plain)
-			buf_put_byte(out, c);
-		else
-			buf_putf(out, "\\x%02x", c);
+		buf_put(out, slice_first(text, n));
+		if (n == 0) {
+			buf_putf(out, "\\x%02x", text.p[0]);
+			n = 1;
+		}
+		text = slice_from(text, n);
 	}
 }
 

@@ -14,7 +14,7 @@ from lab import B
 
 HAPROXY = '''global
   nbthread 2
-  maxconn 9000
+  maxconn 4000
   ssl-default-bind-options ssl-min-ver TLSv1.2
 defaults
   timeout connect 10s
@@ -75,7 +75,7 @@ http {
 }
 '''
 ADDRESSES = '        addresses: [%s]\n' % L.ORIGIN
-RULE = '      - allow: https://%s/**\n        methods: [GET, POST]\n'
+RULE = '      - allow: [%s]\n        methods: [GET, POST]\n'
 
 
 class Load:
@@ -116,6 +116,9 @@ class Direct:
 
     def stop(self):
         pass
+
+    def is_there(self):
+        return True
 
     def load(self, *args):
         return Load(L.inside('sb', L.WHERE + '/load', *args, '-a', self.to))
@@ -160,6 +163,10 @@ class Proxy(Direct):
         except subprocess.TimeoutExpired:
             self.child.kill()
             self.child.wait()
+
+    def is_there(self):
+        """It has not ended by itself."""
+        return self.child.poll() is None
 
     def processes(self, _load):
         return {pid: line[0] for pid, line in
@@ -222,7 +229,8 @@ class Run(Direct):
         if rules:
             with open(rules, encoding='ascii') as f:
                 names = f.read().split()
-        text = ''.join(self.rule % n + ADDRESSES for n in names)
+        text = self.rule % ', '.join('https://%s/**' % n for n in names)
+        text += ADDRESSES
         policy = 'version: 1\npolicies:\n  bench:\n    rules:\n' + text
         self.bed = B.Bed(policy, config=CONFIG, peers=Owner())
         shutil.copy(L.ROOT, self.bed.settings + '/root.pem')
