@@ -6,9 +6,9 @@
 #include "base/wr.h"
 #include "cred/search.h"
 
-#define FORMS 24 /* of one secret, at most */
-/* The longest form: \u00XX for each byte. */
-#define GROWTH 6
+#define FORMS 42      /* of one secret, at most */
+#define GROWTH 6      /* times, of the longest: \u00XX for each byte */
+#define GROWTH_MEAN 4 /* of all of them, if every byte must be escaped */
 
 struct mask {
 	const struct search *forms; /* borrowed */
@@ -63,38 +63,74 @@ add_base64(struct form *f, struct slice secret, size_t shift)
 	return add(f, &w);
 }
 
-/* Which bytes stay as they are when a secret is percent-encoded. */
-enum percent {
-	PERCENT_NONE,	    /* every byte is escaped */
-	PERCENT_UNRESERVED, /* RFC 3986 2.3 */
-	PERCENT_COMPONENT,  /* and !'()*, as encodeURIComponent has it */
+/* What is not escaped beside letters and digits, by those who percent-encode;
+ * `plus`: a blank becomes one. */
+static const struct percent {
+	const char *stays;
+	bool all, plus;
+} percents[] = {
+	{ "", true, false },			  /* every byte is escaped */
+	{ "-._~", false, false },		  /* RFC 3986 2.3 */
+	{ "-._~!'()*", false, false },		  /* encodeURIComponent */
+	{ "-._~!'()*;,/?:@&=+$#", false, false }, /* encodeURI */
+	{ "-._~/", false, false },		  /* Python's quote */
+	{ "-._~$&+=:@", false, false },		  /* Go's PathEscape */
+	{ "-._~", false, true },		  /* Go's QueryEscape */
+	{ "-._*", false, true },		  /* forms of browsers, Java */
+	{ "-._", false, true },			  /* PHP's urlencode */
 };
 
 static bool
-stays(uint8_t c, enum percent kind)
-{
-	if (kind == PERCENT_NONE)
-		return false;
-	if (ascii_is_alnum(c) || memchr("-._~", c, 4) != NULL)
-		return true;
-	return kind == PERCENT_COMPONENT && memchr("!'()*", c, 5) != NULL;
-}
-
-static bool
-add_percent(struct form *f, struct slice secret, enum percent kind,
+add_percent(struct form *f, struct slice secret, const struct percent *kind,
     const char *hex)
 {
 	struct wr w = wr_of(f->room, f->max);
 
 	for (size_t i = 0; i < secret.n; i++) {
 		uint8_t c = secret.p[i];
-		if (stays(c, kind)) {
+		bool stays = ascii_is_alnum(c) ||
+		    (c != 0 && strchr(kind->stays, c) != NULL);
+		if (stays && !kind->all) {
 			wr_u8(&w, c);
-			continue;
+		} else if (c == ' ' && kind->plus) {
+			wr_u8(&w, '+');
+		} else {
+			wr_u8(&w, '%');
+			wr_u8(&w, (uint8_t)hex[c >> 4]);
+			wr_u8(&w, (uint8_t)hex[c & 15]);
 		}
-		wr_u8(&w, '%');
-		wr_u8(&w, (uint8_t)hex[c >> 4]);
-		wr_u8(&w, (uint8_t)hex[c & 15]);
+	}
+	return add(f, &w);
+}
+
+/* As HTML shows text and attributes: the quotes are written in many ways. */
+static const struct html {
+	const char *quote, *apostrophe;
+} htmls[] = {
+	{ "\"", "'" },
+	{ "&quot;", "&#x27;" },
+	{ "&#34;", "&#39;" },
+	{ "&quot;", "&#39;" },
+	{ "&quot;", "&#039;" },
+};
+
+static bool
+add_html(struct form *f, struct slice secret, const struct html *kind)
+{
+	struct wr w = wr_of(f->room, f->max);
+
+	for (size_t i = 0; i < secret.n; i++) {
+		uint8_t c = secret.p[i];
+		const char *as = c == '&' ? "&amp;" :
+		    c == '<'		  ? "&lt;" :
+		    c == '>'		  ? "&gt;" :
+		    c == '"'		  ? kind->quote :
+		    c == '\''		  ? kind->apostrophe :
+					    NULL;
+		if (as == NULL)
+			wr_u8(&w, c);
+		else
+			wr_bytes(&w, slice_of_str(as));
 	}
 	return add(f, &w);
 }
@@ -138,25 +174,47 @@ add_json(struct form *f, struct slice secret, const char *with_backslash,
 	return add(f, &w);
 }
 
+/* Every byte as \u00XX. */
+static bool
+add_numbers(struct form *f, struct slice secret, const char *hex)
+{
+	struct wr w = wr_of(f->room, f->max);
+
+	for (size_t i = 0; i < secret.n; i++) {
+		wr_bytes(&w, SLICE("\\u00"));
+		wr_u8(&w, (uint8_t)hex[secret.p[i] >> 4]);
+		wr_u8(&w, (uint8_t)hex[secret.p[i] & 15]);
+	}
+	return add(f, &w);
+}
+
+/* The forms whose hex digits come in two cases. */
+static bool
+add_with_digits(struct form *f, struct slice secret, const char *hex)
+{
+	bool good = add_hex(f, secret, hex) && add_numbers(f, secret, hex) &&
+	    add_json(f, secret, "\"\\", "<>&'", hex) &&
+	    add_json(f, secret, "\"\\", "<>&'=", hex) &&
+	    add_json(f, secret, "\\", "\"<>&'+`", hex);
+
+	for (size_t i = 0; i < COUNT_OF(percents); i++)
+		good = good && add_percent(f, secret, &percents[i], hex);
+	return good;
+}
+
 static bool
 add_forms(struct form *f, struct slice secret)
 {
-	static const char *const digits[] = { hex_lower, hex_upper };
 	bool good = search_add(f->into, secret) &&
 	    add_json(f, secret, "\"\\", "", hex_lower) &&
 	    add_json(f, secret, "\"\\/", "", hex_lower);
 
 	for (size_t shift = 0; shift < 3; shift++)
 		good = good && add_base64(f, secret, shift);
-	for (size_t i = 0; i < COUNT_OF(digits); i++)
-		good = good && add_hex(f, secret, digits[i]) &&
-		    add_percent(f, secret, PERCENT_NONE, digits[i]) &&
-		    add_percent(f, secret, PERCENT_UNRESERVED, digits[i]) &&
-		    add_percent(f, secret, PERCENT_COMPONENT, digits[i]) &&
-		    add_json(f, secret, "\"\\", "<>&'", digits[i]) &&
-		    add_json(f, secret, "\"\\", "<>&'=", digits[i]) &&
-		    add_json(f, secret, "\\", "\"<>&'+`", digits[i]);
-	return good;
+	for (size_t i = 0; i < COUNT_OF(htmls); i++)
+		good = good && add_html(f, secret, &htmls[i]);
+	return good && add_with_digits(f, secret, hex_lower) &&
+	    add_with_digits(f, secret, hex_upper);
 }
 
 struct search *
@@ -173,7 +231,7 @@ mask_forms(const struct slice *secrets, size_t n)
 	}
 	f.max = longest * GROWTH + 16;
 	f.room = malloc(f.max);
-	f.into = search_new(n * FORMS, (total + 16 * n) * FORMS * 3);
+	f.into = search_new(n * FORMS, (total + 16 * n) * FORMS * GROWTH_MEAN);
 	if (f.room == NULL || f.into == NULL)
 		good = false;
 	for (size_t i = 0; i < n && good; i++)

@@ -6,9 +6,11 @@
  *
  * Forms: literal; Base64 at each of its three alignments (so Basic with any
  * user, too), in both alphabets; percent-encoded, hex digits in either case,
- * where needed or every byte; JSON-escaped; hex.  Not found, and not claimed:
- * reversed, encrypted or compressed ones, Base64 broken into lines, and what is
- * given out piece by piece.
+ * every byte or where one of the usual encoders does; JSON-escaped, where needed
+ * or every byte as \u00XX; with HTML's entities; hex.  Not found, and not
+ * claimed: reversed, encrypted or compressed ones, two of these at once, Base64
+ * broken into lines, forms over SEARCH_PATTERN_MAX, and what is given out piece
+ * by piece.
  *
  * Only bytes that could be the beginning of a form are held back, so a stream
  * of events is not slowed down.  Secrets below LIMIT_SECRET_SEARCH_MIN bytes are

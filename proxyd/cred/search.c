@@ -42,7 +42,7 @@ search_free(struct search *s)
 	if (s == NULL)
 		return;
 	if (s->bytes != NULL)
-		explicit_bzero(s->bytes, s->bytes_max);
+		explicit_bzero(s->bytes, s->bytes_n);
 	free(s->bytes);
 	free(s->patterns);
 	free(s);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A secret, how to cut, and a body in which the secret stands now and then. */
+/* A secret, how to cut, and a body in which the secret stands now and then:
+ * `$` as it is, `%`, `#` and `^` in other forms. */
+#include "base/base64.h"
 #include "cred/mask.h"
 #include "cred/search.h"
 #include "fuzz.h"
@@ -55,15 +57,46 @@ check_search(struct slice in)
 	search_free(s);
 }
 
-static size_t
-make_body(struct slice in, const uint8_t *secret, uint8_t *body)
+#define FORMS 4
+#define FORM_MAX (6 * SECRET_N)
+
+/* The secret as it is, percent-encoded, as JSON numbers, in Base64: written here
+ * by other means. */
+struct shown {
+	char text[FORMS][FORM_MAX + 1];
+	size_t n[FORMS];
+};
+
+static void
+show(const uint8_t *secret, struct shown *s)
 {
+	char *percent = s->text[1], *json = s->text[2];
+
+	memcpy(s->text[0], secret, SECRET_N);
+	for (size_t i = 0; i < SECRET_N; i++) {
+		snprintf(percent + 3 * i, 4, "%%%02X", secret[i]);
+		snprintf(json + 6 * i, 7, "\\u%04x", secret[i]);
+	}
+	/* Its last character has bits of what stands behind. */
+	(void)base64_encode(slice_of(secret, SECRET_N), s->text[3]);
+	s->n[0] = SECRET_N;
+	s->n[1] = 3 * SECRET_N;
+	s->n[2] = 6 * SECRET_N;
+	s->n[3] = SECRET_N * 8 / 6;
+}
+
+static size_t
+make_body(struct slice in, const struct shown *s, uint8_t *body)
+{
+	static const char marks[] = "$%#^";
 	size_t n = 0;
 
-	for (size_t i = 0; i < in.n && n + SECRET_N < BODY_MAX; i++) {
-		if (in.p[i] == '$') {
-			memcpy(body + n, secret, SECRET_N);
-			n += SECRET_N;
+	for (size_t i = 0; i < in.n && n + FORM_MAX < BODY_MAX; i++) {
+		const char *mark = in.p[i] == 0 ? NULL : strchr(marks, in.p[i]);
+		if (mark != NULL) {
+			size_t k = (size_t)(mark - marks);
+			memcpy(body + n, s->text[k], s->n[k]);
+			n += s->n[k];
 		} else {
 			body[n++] = in.p[i];
 		}
@@ -73,7 +106,7 @@ make_body(struct slice in, const uint8_t *secret, uint8_t *body)
 
 static void
 check_cuts(const struct search *forms, struct slice body, uint8_t seed,
-    struct slice secret)
+    const struct shown *s)
 {
 	uint8_t whole[BODY_MAX];
 	struct mask *m = mask_new(forms);
@@ -97,8 +130,10 @@ check_cuts(const struct search *forms, struct slice body, uint8_t seed,
 	CHECK(slice_eq(buf_slice(&out), slice_of(whole, body.n)));
 	for (size_t i = 0; i < body.n; i++) {
 		CHECK(whole[i] == body.p[i] || whole[i] == '*');
-		CHECK(!slice_has_prefix(slice_from(slice_of(whole, body.n), i),
-		    secret));
+		for (size_t k = 0; k < FORMS; k++)
+			CHECK(!slice_has_prefix(
+			    slice_from(slice_of(whole, body.n), i),
+			    slice_of(s->text[k], s->n[k])));
 	}
 	buf_release(&out);
 	mask_free(m);
@@ -118,8 +153,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		secret[i] = (uint8_t)('+' + data[1 + i] % 80);
 	struct search *forms = mask_forms(&s, 1);
 	CHECK(forms != NULL);
-	size_t n = make_body(slice_from(in, SECRET_N + 1), secret, body);
-	check_cuts(forms, slice_of(body, n), data[0], s);
+	struct shown shown;
+	show(secret, &shown);
+	size_t n = make_body(slice_from(in, SECRET_N + 1), &shown, body);
+	check_cuts(forms, slice_of(body, n), data[0], &shown);
 	search_free(forms);
 	return 0;
 }

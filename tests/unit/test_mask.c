@@ -34,6 +34,29 @@ static const struct {
 	    "%3E%42%79%74%65%73%7E%34%32",
 	    "***************************************************"
 	    "***************************" },
+	{ "percent, a slash stays", "t=tok%2Ben/with%22odd%3C%26%3EBytes~42",
+	    "t=************************************" },
+	{ "percent of encodeURI", "t=tok+en/with%22odd%3C&%3EBytes~42",
+	    "t=********************************" },
+	{ "percent of Go's paths", "t=tok+en%2Fwith%22odd%3C&%3EBytes~42",
+	    "t=**********************************" },
+	{ "percent of a form", "t=tok%2Ben%2Fwith%22odd%3C%26%3EBytes%7E42",
+	    "t=****************************************" },
+	{ "HTML of Python", "<i>tok+en/with&quot;odd&lt;&amp;&gt;Bytes~42</i>",
+	    "<i>*****************************************</i>" },
+	{ "HTML of Go", "<i>tok+en/with&#34;odd&lt;&amp;&gt;Bytes~42</i>",
+	    "<i>****************************************</i>" },
+	{ "HTML, quotes as they are",
+	    "<i>tok+en/with\"odd&lt;&amp;&gt;Bytes~42</i>",
+	    "<i>************************************</i>" },
+	{ "every byte as a number",
+	    "t:\\u0074\\u006f\\u006b\\u002b\\u0065\\u006e\\u002f\\u0077\\"
+	    "u0069\\u0074\\u0068\\u0022\\u006f\\u0064\\u0064\\u003c\\u002"
+	    "6\\u003e\\u0042\\u0079\\u0074\\u0065\\u0073\\u007e\\u0034\\u"
+	    "0032.",
+	    "t:**********************************************************"
+	    "************************************************************"
+	    "**************************************." },
 	{ "hex", "746f6b2b656e2f77697468226f64643c263e42797465737e3432",
 	    "****************************************************" },
 	{ "hex, upper case",
@@ -165,6 +188,57 @@ mask_leaves_short_secrets_alone(void **state)
 	search_free(forms);
 }
 
+/* A blank is a plus where forms are written. */
+static void
+mask_hides_a_blank_in_each_form(void **state)
+{
+	(void)state;
+	struct search *forms = forms_of("correct horse battery's staple");
+	static const char *const shown[] = { "correct horse battery's staple",
+		"correct+horse+battery%27s+staple",
+		"correct+horse+battery's+staple",
+		"correct%20horse%20battery's%20staple",
+		"correct%20horse%20battery%27s%20staple",
+		"correct horse battery&#x27;s staple",
+		"correct horse battery&#039;s staple",
+		"correct horse battery\\u0027s staple" };
+
+	for (size_t i = 0; i < COUNT_OF(shown); i++) {
+		char text[80];
+		bool found = i != 2; /* no encoder that is known does that */
+		print_message("# %s\n", shown[i]);
+		snprintf(text, sizeof(text), "%s", shown[i]);
+		assert_int_equal(mask_text(forms, (uint8_t *)text,
+				     strlen(text)),
+		    found);
+		assert_int_equal(strspn(text, "*"), found ? strlen(text) : 0);
+	}
+	search_free(forms);
+}
+
+/* There is room for each form of the worst secret, whatever its size. */
+static void
+mask_has_room_for_every_form(void **state)
+{
+	(void)state;
+	static const size_t sizes[] = { 16, 17, 100, 2000, 2731, 5000, 16384 };
+	static uint8_t worst[16384], shown[6 * 2000];
+
+	memset(worst, '"', sizeof(worst));
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		struct slice s = slice_of(worst, sizes[i]);
+		struct search *forms = mask_forms(&s, 1);
+		assert_non_null(forms);
+		search_free(forms);
+	}
+	struct slice s = slice_of(worst, 2000);
+	struct search *forms = mask_forms(&s, 1);
+	for (size_t i = 0; i < 2000; i++)
+		memcpy(shown + 6 * i, "&quot;", 6);
+	assert_int_equal(mask_text(forms, shown, sizeof(shown)), 1);
+	search_free(forms);
+}
+
 static void
 mask_hides_several_and_long_ones(void **state)
 {
@@ -200,6 +274,8 @@ main(void)
 		cmocka_unit_test(mask_holds_nothing_back_that_is_no_beginning),
 		cmocka_unit_test(mask_counts_and_never_lets_a_whole_one_pass),
 		cmocka_unit_test(mask_leaves_short_secrets_alone),
+		cmocka_unit_test(mask_hides_a_blank_in_each_form),
+		cmocka_unit_test(mask_has_room_for_every_form),
 		cmocka_unit_test(mask_hides_several_and_long_ones),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
