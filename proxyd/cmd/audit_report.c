@@ -112,16 +112,28 @@ host_of(const struct event *e)
 	return host.n != 0 ? host : event_text_of(e, FIELD_SNI);
 }
 
+/* The URL, as far as the record tells it of all that it stands for. */
+static void
+put_url(struct buf *what, const struct event *e, bool of_name)
+{
+	const uint64_t path =
+	    UINT64_C(1) << FIELD_PATH | UINT64_C(1) << FIELD_QUERY;
+	bool many = event_has(e, FIELD_COUNTED) && event_has(e, FIELD_PATH);
+	struct event part = *e;
+
+	if (of_name)
+		part.set &= ~(path | UINT64_C(1) << FIELD_METHOD);
+	else if (many)
+		part.set &= ~path;
+	audit_put_url(what, &part);
+	if (many && !of_name)
+		buf_put_str(what, "/…");
+}
+
 static void
 put_what(struct buf *what, const struct event *e, bool of_name)
 {
-	struct event short_one = *e;
-
-	/* Only scheme, name and port of it. */
-	if (of_name)
-		short_one.set &= ~(UINT64_C(1) << FIELD_METHOD |
-		    UINT64_C(1) << FIELD_PATH | UINT64_C(1) << FIELD_QUERY);
-	audit_put_url(what, of_name ? &short_one : e);
+	put_url(what, e, of_name);
 	if (what->n == 0 && event_has(e, FIELD_DETAIL))
 		escape_show(what, e->text[FIELD_DETAIL]);
 	if (e->kind == EVENT_DROP)

@@ -165,6 +165,9 @@ put_what(struct buf *out, const struct event *e)
 	put_name(out, " to ", e, FIELD_PEER_ADDRESS);
 	put_count(out, " -> ", e, FIELD_STATUS);
 	put_count(out, " x", e, FIELD_COUNTED);
+	/* Their paths were not kept apart: record/denials.h. */
+	if (event_has(e, FIELD_COUNTED) && event_has(e, FIELD_PATH))
+		buf_put_str(out, ", this one the first");
 	put_count(out, " exit ", e, FIELD_EXIT);
 	put_name(out, " [", e, FIELD_DETAIL);
 	buf_put_str(out, event_has(e, FIELD_DETAIL) ? "]" : "");

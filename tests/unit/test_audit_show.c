@@ -266,6 +266,34 @@ report_counts_a_name_once(void **state UNUSED)
 	assert_true(says("{\"blocked\":4,\"alarms\":0,"));
 }
 
+/* Above the budget the first one's path stands for all of them. */
+static void
+what_was_counted_together_is_not_told_as_one_url(void **state UNUSED)
+{
+	struct facts f =
+	    bed_request(bed.program, "PUT", "https://api.test/hello/first");
+	struct verdict v = policy_decide(bed.program, &f);
+	struct facts_text text;
+	struct event e;
+	char name[512], hash[LINE_HASH_HEX + 1];
+
+	snprintf(name, sizeof(name), "%s/many.jsonl", home);
+	struct journal *j = log_begin(name);
+	event_init(&e, EVENT_REQUEST_END);
+	event_str(&e, FIELD_SANDBOX, "build-1");
+	event_str(&e, FIELD_FLOW, "w0-1");
+	event_number(&e, FIELD_EXCHANGE, 1);
+	event_str(&e, FIELD_PROGRAM, digest);
+	event_number(&e, FIELD_COUNTED, 5000);
+	facts_to_event(bed.program, &f, &v, &text, &e);
+	log_event(j, &e);
+	log_end(j, true, hash);
+	assert_int_equal(audit("report", name, NULL), 0);
+	assert_true(says("5000x http.method_denied PUT https://api.test/…\n"));
+	assert_int_equal(audit("show", name, NULL), 0);
+	assert_true(says("/hello/first x5000, this one the first"));
+}
+
 int
 main(void)
 {
@@ -275,6 +303,8 @@ main(void)
 		    a_value_that_is_none_is_2_with_the_closed_list),
 		cmocka_unit_test(tail_has_the_last_rows),
 		cmocka_unit_test(report_counts_a_name_once),
+		cmocka_unit_test(
+		    what_was_counted_together_is_not_told_as_one_url),
 		cmocka_unit_test(tail_ends_with_a_signal),
 		cmocka_unit_test(tail_follows_runs_that_begin_later),
 	};
