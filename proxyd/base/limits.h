@@ -31,6 +31,7 @@
 	X(TRAILER_SIZE, 8192, "trailer section")                               \
 	X(CONNECTIONS, 1024, "connections of a sandbox")                       \
 	X(UPSTREAMS, 256, "upstream connections of a sandbox")                 \
+	X(PIPES, 64, "pipes of a sandbox, for bytes that pass unread")         \
 	X(DIALS, 32, "dials in flight of a sandbox")                           \
 	X(HANDSHAKES_PER_S, 500, "handshakes of a sandbox a second")           \
 	X(QUESTIONS_PER_S, 200, "DNS questions of a sandbox a second")         \

@@ -173,6 +173,11 @@ stream_run(struct stream *s, short what)
 {
 	if (s->closed)
 		return;
+	if (s->raw) {
+		if (s->on_news != NULL)
+			s->on_news(s, s->arg);
+		return;
+	}
 	s->news = false;
 	if (!s->ready && !s->broken)
 		run_start(s);
@@ -194,7 +199,7 @@ on_readable(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	struct stream *s = arg;
 
-	if (!waits_for(s, STREAM_IO_READ))
+	if (!s->raw && !waits_for(s, STREAM_IO_READ))
 		event_del(s->readable);
 	stream_run(s, EV_READ);
 }
@@ -297,61 +302,34 @@ stream_wake(struct stream *s)
 }
 
 void
+stream_make_raw(struct stream *s)
+{
+	s->raw = true;
+}
+
+static void
+want(struct event *e, bool wanted)
+{
+	if (wanted)
+		event_add(e, NULL);
+	else
+		event_del(e);
+}
+
+void
+stream_want(struct stream *s, bool read, bool write)
+{
+	if (s->fd < 0)
+		return;
+	want(s->readable, read && !s->broken);
+	want(s->writable, write && !s->broken);
+}
+
+void
 stream_on(struct stream *s, stream_on_news *on_news, void *arg)
 {
 	s->on_news = on_news;
 	s->arg = arg;
-}
-
-bool
-stream_is_ready(const struct stream *s)
-{
-	return s->ready;
-}
-
-bool
-stream_is_eof(const struct stream *s)
-{
-	return s->ended && s->in.n == 0;
-}
-
-bool
-stream_is_shut(const struct stream *s)
-{
-	return s->shut;
-}
-
-bool
-stream_is_broken(const struct stream *s)
-{
-	return s->broken;
-}
-
-enum reason
-stream_reason(const struct stream *s)
-{
-	return s->reason;
-}
-
-const char *
-stream_text(const struct stream *s)
-{
-	return s->text;
-}
-
-bool
-stream_is_idle(const struct stream *s)
-{
-	return s->ready && !s->broken && !s->ended && !s->want_shut &&
-	    s->in.n == 0 && s->out.n == 0;
-}
-
-struct slice
-stream_peek(const struct stream *s)
-{
-	if (s->in.n == 0)
-		return (struct slice){ 0 };
-	return slice_of(s->in.p + s->in.at, s->in.n);
 }
 
 void
@@ -364,26 +342,6 @@ stream_take(struct stream *s, size_t n)
 		stream_buf_release(&s->in, false);
 	if (was_full && n != 0)
 		stream_kick(s);
-}
-
-bool
-stream_is_full(const struct stream *s)
-{
-	return s->in.n == STREAM_IN_MAX;
-}
-
-size_t
-stream_backlog(const struct stream *s)
-{
-	return s->out.n;
-}
-
-size_t
-stream_room(const struct stream *s)
-{
-	if (s->broken || s->want_shut || s->out.n >= LIMIT_BACKLOG_SIZE)
-		return 0;
-	return LIMIT_BACKLOG_SIZE - s->out.n;
 }
 
 bool
@@ -455,12 +413,6 @@ stream_detach(struct stream *s)
 	s->fd = -1;
 	s->broken = true;
 	return fd;
-}
-
-int
-stream_fd(const struct stream *s)
-{
-	return s->fd;
 }
 
 void

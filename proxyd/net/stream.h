@@ -95,6 +95,7 @@ struct stream {
 	bool broken;	      /* nothing comes or goes any more */
 	bool held;	      /* the owner wants no reading now */
 	bool more;	      /* reading may give bytes without an event */
+	bool raw;	      /* stream_make_raw() was called */
 	bool wipe;	      /* `out` holds a secret: wipe when it has left */
 	bool closed;	      /* stream_close() was called */
 	bool news;	      /* something changed in this run */
@@ -118,6 +119,15 @@ void stream_fail(struct stream *s, enum reason reason, const char *text);
 
 /* Something may be possible now that was not (a script has bytes). */
 void stream_wake(struct stream *s);
+
+/*
+ * From now on the stream neither reads nor writes by itself: whoever has it in
+ * hand (net/splice.h) is told by `on_news` that it may be able to, calls its
+ * ops, sets `ended`, `shut` and `broken`, and says what it waits for.  The
+ * bytes in `in` are that caller's too; nothing may wait in `out`.
+ */
+void stream_make_raw(struct stream *s);
+void stream_want(struct stream *s, bool read, bool write);
 
 /* --- for owners --------------------------------------------------------- */
 

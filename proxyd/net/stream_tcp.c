@@ -12,8 +12,8 @@ struct stream_tcp {
 			     * only say so */
 };
 
-static enum stream_io
-failed(struct stream *s, int number)
+enum stream_io
+stream_tcp_error(struct stream *s, int number)
 {
 	if (number == EAGAIN || number == EWOULDBLOCK || number == EINTR)
 		return STREAM_IO_READ;
@@ -35,7 +35,7 @@ tcp_read(struct stream *s, uint8_t *p, size_t max, size_t *n)
 	}
 	ssize_t got = recv(s->fd, p, max, 0);
 	if (got < 0)
-		return failed(s, errno);
+		return stream_tcp_error(s, errno);
 	if (got == 0)
 		return STREAM_IO_EOF;
 	*n = (size_t)got;
@@ -49,7 +49,7 @@ tcp_write(struct stream *s, const uint8_t *p, size_t n, size_t *done)
 	ssize_t sent = send(s->fd, p, n, MSG_NOSIGNAL);
 
 	if (sent < 0) {
-		enum stream_io io = failed(s, errno);
+		enum stream_io io = stream_tcp_error(s, errno);
 		return io == STREAM_IO_READ ? STREAM_IO_WRITE : io;
 	}
 	*done = (size_t)sent;
@@ -60,7 +60,7 @@ static enum stream_io
 tcp_shut(struct stream *s)
 {
 	if (s->fd >= 0 && shutdown(s->fd, SHUT_WR) != 0)
-		return failed(s, EPIPE);
+		return stream_tcp_error(s, EPIPE);
 	return STREAM_IO_OK;
 }
 
