@@ -11,11 +11,6 @@ static const char *const kind_names[] = {
 	[FACTS_DIAL] = "dial",
 };
 
-static const char *const scheme_names[] = {
-	[SCHEME_HTTP] = "http",
-	[SCHEME_HTTPS] = "https",
-};
-
 static void
 put_number(struct event *e, enum event_field field, uint64_t value)
 {
@@ -145,7 +140,7 @@ facts_to_event(const struct program *p, const struct facts *f,
 	if (f->kind == FACTS_NAME)
 		event_number(e, FIELD_QTYPE, f->qtype);
 	else
-		event_str(e, FIELD_SCHEME, scheme_names[f->scheme]);
+		event_str(e, FIELD_SCHEME, scheme_name(f->scheme));
 	if (f->kind == FACTS_DIAL)
 		event_number(e, FIELD_FACTS_RULE, f->rule);
 	put_text(e, FIELD_HOST, f->host);
@@ -217,14 +212,13 @@ facts_from_event(const struct event *e, struct facts *f)
 {
 	int kind = find_name(kind_names, COUNT_OF(kind_names),
 	    event_text_of(e, FIELD_FACTS_KIND));
-	int scheme = find_name(scheme_names, COUNT_OF(scheme_names),
-	    event_text_of(e, FIELD_SCHEME));
+	enum scheme scheme = scheme_find(event_text_of(e, FIELD_SCHEME));
 
-	if (kind < 0 || (scheme < 0 && kind != FACTS_NAME))
+	if (kind < 0 || (scheme == SCHEME_COUNT && kind != FACTS_NAME))
 		return false;
 	*f = (struct facts){ .kind = (enum facts_kind)kind };
-	if (scheme >= 0)
-		f->scheme = (enum scheme)scheme;
+	if (scheme != SCHEME_COUNT)
+		f->scheme = scheme;
 	if (event_has(e, FIELD_FAULT))
 		f->fault = reason_find(e->text[FIELD_FAULT]);
 	if (f->fault == REASON_COUNT)

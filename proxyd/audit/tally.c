@@ -147,18 +147,41 @@ put_dial(struct tally *t, uint64_t seq, const struct event *e)
 	return put_flow(t, seq, e);
 }
 
+/* What went out went over a connection that the dialer has a record of. */
 static bool
-put_sent(struct tally *t, uint64_t seq, const struct event *e)
+check_dial(struct tally *t, uint64_t seq, const struct event *e,
+    const char *problem)
 {
 	struct thing *s = socket_of(t, e);
 
 	if (s == NULL)
 		return false;
 	if (!event_has(e, FIELD_COOKIE_SOCKET) || s->count[DIALS] == 0)
-		t->on_problem(seq,
-		    "a request went out, and the dialer has no record of the "
-		    "dial of its connection",
-		    t->arg);
+		t->on_problem(seq, problem, t->arg);
+	return true;
+}
+
+/* Bytes passed unread, or it was allowed that they do. */
+static bool
+put_passed(struct tally *t, uint64_t seq, const struct event *e)
+{
+	enum reason reason = reason_find(event_text_of(e, FIELD_REASON));
+
+	if (reason != REASON_ALLOW_PASS && reason != REASON_ALLOW_TCP &&
+	    !event_has(e, FIELD_COOKIE_SOCKET))
+		return true;
+	return check_dial(t, seq, e,
+	    "bytes passed unread, and the dialer has no record of the dial of "
+	    "their connection");
+}
+
+static bool
+put_sent(struct tally *t, uint64_t seq, const struct event *e)
+{
+	if (!check_dial(t, seq, e,
+		"a request went out, and the dialer has no record of the dial "
+		"of its connection"))
+		return false;
 	return event_has(e, FIELD_REPEATED) ||
 	    count_credentials(t, seq, e, DONE);
 }
@@ -172,6 +195,8 @@ tally_put(struct tally *t, uint64_t seq, const struct event *e)
 		tally_end(t);
 	if (e->kind == EVENT_FLOW_BEGIN)
 		return put_flow(t, seq, e);
+	if (e->kind == EVENT_FLOW_END)
+		return put_passed(t, seq, e);
 	if (e->kind == EVENT_DIAL && allow)
 		return put_dial(t, seq, e);
 	if (e->kind == EVENT_RELEASE && allow)

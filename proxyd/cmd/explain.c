@@ -95,13 +95,39 @@ take_option(struct explain *e, int option)
 	}
 }
 
+/* A scheme, in letters of either case. */
+static enum scheme
+find_scheme(struct slice name)
+{
+	for (unsigned s = 0; s < SCHEME_COUNT; s++)
+		if (ascii_eq_fold(name,
+			slice_of_str(scheme_name((enum scheme)s))))
+			return (enum scheme)s;
+	return SCHEME_COUNT;
+}
+
+/* What passes unread is a connection; it has a port, and no path. */
+static bool
+read_passed(const struct explain *e, struct facts *f)
+{
+	if (f->port == 0 || f->has_query ||
+	    !slice_eq(e->target.path, SLICE("/"))) {
+		fprintf(stderr,
+		    "duenna: explain: '%s': write '%s://HOST:PORT'\n", e->url,
+		    scheme_name(f->scheme));
+		return false;
+	}
+	f->kind = FACTS_CONNECT;
+	f->method = (struct slice){ 0 };
+	return true;
+}
+
 /* The URL as a client would send it: canonical, or a fault. */
 static bool
 read_url(struct explain *e, struct facts *f)
 {
 	struct slice url = slice_of_str(e->url);
 	struct parse_fail fail = { .detail = "not an absolute URL" };
-	struct slice https = SLICE("https"), http = SLICE("http");
 
 	if (strstr(e->url, "://") == NULL) {
 		fprintf(stderr,
@@ -113,25 +139,24 @@ read_url(struct explain *e, struct facts *f)
 	if (url.n > LIMIT_TARGET_SIZE ||
 	    target_parse(url, &e->target, &fail) != PARSE_DONE ||
 	    e->target.form != TARGET_ABSOLUTE ||
-	    (!ascii_eq_fold(e->target.scheme, https) &&
-		!ascii_eq_fold(e->target.scheme, http))) {
+	    find_scheme(e->target.scheme) == SCHEME_COUNT) {
 		fprintf(stderr,
 		    "duenna: explain: '%s' is no URL that begins with "
-		    "https:// or http://: %s\n",
+		    "https://, http://, tls:// or tcp://: %s\n",
 		    e->url, fail.detail);
 		return false;
 	}
-	f->scheme =
-	    ascii_eq_fold(e->target.scheme, https) ? SCHEME_HTTPS : SCHEME_HTTP;
+	f->scheme = find_scheme(e->target.scheme);
 	f->host = host_slice(&e->target.authority.host);
 	f->port = e->target.authority.has_port ? e->target.authority.port :
-	    f->scheme == SCHEME_HTTPS	       ? 443 :
-						 80;
-	f->has_sni =
-	    f->scheme == SCHEME_HTTPS && !e->target.authority.host.is_ip;
+						 scheme_port(f->scheme);
+	f->has_sni = (f->scheme == SCHEME_HTTPS || f->scheme == SCHEME_TLS) &&
+	    !e->target.authority.host.is_ip;
 	f->sni = f->has_sni ? f->host : SLICE("");
 	f->has_query = e->target.has_query;
 	f->query = e->target.query;
+	if (scheme_is_passed(f->scheme))
+		return read_passed(e, f);
 	if (urlpath_canon(e->target.path, LIMIT_PATH_SIZE, e->room, &e->path,
 		&fail) != PARSE_DONE ||
 	    query_check(f->query, &fail) != PARSE_DONE)
@@ -149,6 +174,24 @@ set_address(const struct program *p, const struct explain *e, struct facts *f)
 		f->dst = e->target.authority.host.ip;
 	else if (!program_address(p, f->host, &f->dst))
 		f->dst = program_refusal_address(p);
+}
+
+/* What the URL asks for may pass unread, whatever it is. */
+static void
+set_kind(const struct program *p, struct facts *f)
+{
+	struct slice name;
+	enum scheme kind = policy_kind(p, &f->dst, f->port, &name);
+
+	if (kind != SCHEME_TCP &&
+	    (kind != SCHEME_TLS || f->scheme != SCHEME_HTTPS))
+		return;
+	f->kind = FACTS_CONNECT;
+	f->fault = REASON_ALLOW;
+	f->scheme = kind;
+	f->has_sni = kind == SCHEME_TLS && f->has_sni;
+	f->method = f->path = f->query = (struct slice){ 0 };
+	f->has_query = false;
 }
 
 static void
@@ -261,6 +304,7 @@ decide(struct explain *e, const struct program *p)
 	if (!read_url(e, &f))
 		return CMD_USAGE;
 	set_address(p, e, &f);
+	set_kind(p, &f);
 	struct verdict v = policy_decide(p, &f);
 	buf_init(&line, 4096);
 	policy_explain(p, &f, &v, &line);

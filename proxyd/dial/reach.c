@@ -57,6 +57,7 @@ tunnel_to(struct ask *q)
 		.fd = q->fd,
 		.host = &host,
 		.port = q->request.port,
+		.may_speak_first = q->account.facts.scheme == SCHEME_TCP,
 	};
 
 	ask_enter(q, ASK_TUNNEL);

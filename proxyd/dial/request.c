@@ -36,14 +36,17 @@ struct verdict
 request_decide(const struct program *p, const struct request *r,
     struct facts *facts)
 {
-	struct verdict v;
+	/* As good as any, to say no by: the first. */
+	static const enum scheme schemes[] = { SCHEME_HTTPS, SCHEME_HTTP,
+		SCHEME_TLS, SCHEME_TCP };
+	struct verdict v, other;
 
 	*facts = (struct facts){
 		.kind = FACTS_DIAL,
 		.rule = r->rule,
 		.port = r->port,
 		.host = r->host,
-		.scheme = SCHEME_HTTPS,
+		.scheme = schemes[0],
 	};
 	/* Without a name only a rule that has just one is meant. */
 	if (r->host.n == 0 &&
@@ -53,10 +56,12 @@ request_decide(const struct program *p, const struct request *r,
 	v = policy_decide(p, facts);
 	if (v.allow || facts->fault != REASON_ALLOW)
 		return v;
-	facts->scheme = SCHEME_HTTP;
-	struct verdict plain = policy_decide(p, facts);
-	if (plain.allow)
-		return plain;
-	facts->scheme = SCHEME_HTTPS;
+	for (size_t i = 1; i < COUNT_OF(schemes); i++) {
+		facts->scheme = schemes[i];
+		other = policy_decide(p, facts);
+		if (other.allow)
+			return other;
+	}
+	facts->scheme = schemes[0];
 	return v;
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "flow/flow.h"
+#include "flow/pass.h"
 #include "flow/record.h"
 #include "flow/request.h"
 #include "flow/step.h"
@@ -28,6 +29,7 @@ flow_close(struct flow *f)
 	f->asked = NULL;
 	request_free(f->request);
 	f->request = NULL;
+	pass_close(f);
 	if (f->reset)
 		stream_reset(f->client);
 	else
@@ -48,6 +50,7 @@ flow_reaped(struct loop_item *item)
 	timer_release(&f->limit);
 	generation_unref(f->generation);
 	free(f->hello_bytes);
+	free(f->pass);
 	free(f);
 }
 
@@ -88,6 +91,8 @@ flow_run(struct flow *f)
 	static enum step (*const steps[PHASE_COUNT])(struct flow *) = {
 		[PHASE_PEEK] = step_peek,
 		[PHASE_JUDGE] = step_judge,
+		[PHASE_DIAL] = step_dial,
+		[PHASE_PASS] = step_pass,
 		[PHASE_SHAKE] = step_shake,
 		[PHASE_SERVE] = step_serve,
 		[PHASE_REFUSE] = step_refuse,
@@ -154,6 +159,20 @@ flow_set_client(struct flow *f, struct stream *s)
 	stream_on(s, on_news, f);
 }
 
+/* What is spoken there, where that is known before any byte. */
+static void
+set_kind(struct flow *f)
+{
+	struct slice name;
+	enum scheme kind =
+	    policy_kind(f->generation->program, &f->dst, f->port, &name);
+
+	if (scheme_is_passed(kind))
+		f->facts.scheme = kind;
+	if (kind == SCHEME_TCP)
+		f->facts.host = name;
+}
+
 void
 flow_new(struct sandbox *sb, struct stream *client, const struct ip *dst,
     uint16_t port, enum reason fault)
@@ -192,6 +211,7 @@ flow_new(struct sandbox *sb, struct stream *client, const struct ip *dst,
 		return;
 	}
 	f->facts.fault = fault;
+	set_kind(f);
 	flow_run(f);
 }
 
@@ -220,7 +240,7 @@ flow_abort(struct flow *f, enum reason reason)
 {
 	if (f->phase == PHASE_CLOSE)
 		return;
-	if (is_idle(f))
+	if (is_idle(f) || pass_is_over(f))
 		(void)flow_enter(f, PHASE_CLOSE);
 	else {
 		if (f->request != NULL)

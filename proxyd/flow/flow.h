@@ -5,8 +5,9 @@
  * Every callback of a flow ends in flow_run(); its phase is changed only by
  * flow_enter(); it ends only in flow_close(); its memory goes only in the
  * reaper.  What may be pending: the client's stream, one timer, one question
- * (`asked`), and what its present request has (flow/request.h); records whose
- * confirmation is still to come keep the memory, nothing else.
+ * (`asked`), what its present request has (flow/request.h) or its passing
+ * (flow/pass.h); records whose confirmation is still to come keep the memory,
+ * nothing else.
  */
 #ifndef FLOW_FLOW_H
 #define FLOW_FLOW_H
@@ -21,6 +22,7 @@
 #include "wire/hello.h"
 #include "wire/host.h"
 
+struct pass;
 struct request;
 
 #define FLOW_NAME_MAX 32 /* "SANDBOX-NUMBER", with a NUL */
@@ -32,7 +34,8 @@ struct flow {
 	struct loop *loop;	 /* borrowed */
 	struct stream *client;	 /* owned; NULL: closed */
 	struct timer limit;	 /* the present phase's */
-	struct asked *asked;	 /* to the keeper, for a leaf; NULL: nothing */
+	struct asked *asked;	 /* a leaf, or a dial to pass; NULL: nothing */
+	struct pass *pass;	 /* owned; DIAL, PASS and what came of them */
 	struct request *request; /* owned; SERVE: the present one */
 	struct generation *generation; /* shared; what JUDGE judged by */
 	char name[FLOW_NAME_MAX];      /* for log, audit and our answers */
@@ -52,7 +55,8 @@ struct flow {
 	struct facts facts; /* of the connection */
 	struct verdict verdict;
 	char detail[STREAM_TEXT_SIZE]; /* of a fault, for people */
-	uint64_t bytes_up, bytes_down; /* of all requests that ended */
+	/* Of all requests that ended; or that passed unread. */
+	uint64_t bytes_up, bytes_down;
 
 	bool expired;		  /* `limit` passed in this phase */
 	bool running, again;	  /* flow_run()'s own: see there */

@@ -70,10 +70,19 @@ judge_tls(struct flow *f)
 enum step
 step_judge(struct flow *f)
 {
-	f->facts.scheme = f->is_tls ? SCHEME_HTTPS : SCHEME_HTTP;
+	if (!f->is_tls && f->facts.scheme != SCHEME_TCP)
+		f->facts.scheme = SCHEME_HTTP;
+	else if (!scheme_is_passed(f->facts.scheme))
+		f->facts.scheme = SCHEME_HTTPS;
 	f->facts.has_sni = f->sni.n != 0;
 	f->facts.sni = host_slice(&f->sni);
 	record_judge(f->generation, &f->facts, &f->verdict);
+	if (scheme_is_passed(f->facts.scheme)) {
+		/* But for an end in due form. */
+		f->reset = true;
+		return flow_enter(f,
+		    f->verdict.allow ? PHASE_DIAL : PHASE_CLOSE);
+	}
 	if (f->is_tls)
 		return judge_tls(f);
 	/* Other protocols get a reset; HTTP is told why in HTTP. */

@@ -42,7 +42,7 @@ read_hello(struct flow *f)
 		note(f, &fail);
 	}
 	/* HTTP/1.1 is all we serve: another list has no overlap. */
-	if (h->has_alpn && !h->has_alpn_http11)
+	if (f->facts.scheme != SCHEME_TLS && h->has_alpn && !h->has_alpn_http11)
 		note(f,
 		    &(struct parse_fail){ .reason = REASON_TLS_VERSION,
 			.detail = "ALPN without http/1.1" });
@@ -91,6 +91,8 @@ step_peek(struct flow *f)
 	struct slice in = stream_peek(f->client);
 	enum step step = STEP_WAIT;
 
+	if (f->facts.scheme == SCHEME_TCP)
+		return flow_enter(f, PHASE_JUDGE);
 	if (in.n != 0 && looks_like_tls(in.p[0])) {
 		extend_limit(f);
 		f->is_tls = true;

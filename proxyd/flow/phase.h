@@ -4,11 +4,17 @@
  *
  *  phase   waits for                       limit    then
  *  PEEK    the first bytes, whole          hello    JUDGE CLOSE
- *  JUDGE   nothing: policy is pure         -        SHAKE SERVE REFUSE CLOSE
+ *  JUDGE   nothing: policy is pure         -        SHAKE SERVE DIAL REFUSE
+ *                                                   CLOSE
+ *  DIAL    an upstream (tls, tcp rules)    dial     PASS CLOSE
+ *  PASS    bytes either way, unread        idle     CLOSE
  *  SHAKE   our leaf, then our handshake    dial     SERVE REFUSE CLOSE
  *  SERVE   exchanges, in the clear         theirs   REFUSE CLOSE
  *  REFUSE  our alert or answer to leave    drain    CLOSE
  *  CLOSE   nothing: the loop reaps it      -        -
+ *
+ * On a name and port with a `tcp` rule PEEK looks at nothing: the server may
+ * speak first.
  *
  * REFUSE is also the way out behind any answer that ends a connection: our end
  * is announced, and what the client still sends is dropped for a while.
@@ -22,6 +28,8 @@
 enum phase {
 	PHASE_PEEK,
 	PHASE_JUDGE,
+	PHASE_DIAL,
+	PHASE_PASS,
 	PHASE_SHAKE,
 	PHASE_SERVE,
 	PHASE_REFUSE,

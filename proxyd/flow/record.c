@@ -4,6 +4,7 @@
 #include "audit/facts_event.h"
 #include "base/clock.h"
 #include "base/wr.h"
+#include "flow/pass.h"
 
 /* Bytes of a name and a blank: 40 in the language (load/read.h). */
 #define CREDENTIAL_NAME_MAX 64
@@ -85,6 +86,16 @@ record_flow_begin(struct flow *f)
 	}
 }
 
+/* Whom the bytes went to, where no request can say it. */
+static void
+put_passed(struct event *e, const struct flow *f)
+{
+	if (f->pass == NULL || f->pass->cookie == 0)
+		return;
+	event_str(e, FIELD_PEER_ADDRESS, f->pass->address);
+	event_number(e, FIELD_COOKIE_SOCKET, f->pass->cookie);
+}
+
 void
 record_flow_end(struct flow *f)
 {
@@ -94,6 +105,7 @@ record_flow_end(struct flow *f)
 		return;
 	begin(&e, EVENT_FLOW_END, f, f->generation);
 	put_connection(&e, f);
+	put_passed(&e, f);
 	/* Without them it has the budget of denials (record/recorder.h). */
 	if (f->begun) {
 		event_number(&e, FIELD_BYTES_UP, f->bytes_up);

@@ -41,6 +41,7 @@ sandbox_new(struct loop *l, const struct asks *asks, void *asks_arg,
 	LIST_INIT(&s->flows);
 	budget_init(&s->handshakes, LIMIT_HANDSHAKES_PER_S,
 	    (uint64_t)2 * LIMIT_HANDSHAKES_PER_S, clock_ms());
+	pipes_init(&s->pipes);
 	s->pool = pool_new(l);
 	if (s->pool == NULL) {
 		free(s);
@@ -82,6 +83,7 @@ sandbox_free(struct sandbox *s)
 		return;
 	sandbox_close(s);
 	pool_free(s->pool);
+	pipes_release(&s->pipes);
 	leaf_cache_free(s->leaves);
 	placeholder_set_release(&s->placeholders);
 	search_free(s->placeholder_forms);

@@ -14,6 +14,7 @@
 #include "flow/asks.h"
 #include "flow/budget.h"
 #include "net/loop.h"
+#include "net/pipes.h"
 #include "policy/program.h"
 
 struct flow;
@@ -51,6 +52,7 @@ struct sandbox {
 	uint64_t last_flow; /* the id given last */
 	size_t n_upstreams; /* connections outward that are open or asked for */
 	struct pool *pool;  /* owned */
+	struct pipes pipes; /* owned; of what passes unread */
 	struct budget handshakes;
 	uint64_t n_questions; /* DNS questions allowed, not yet in a record */
 	uint8_t *echo_hits;   /* owned; for each rule: masked answers */

@@ -27,6 +27,8 @@ void flow_set_client(struct flow *f, struct stream *s);
 
 enum step step_peek(struct flow *f);
 enum step step_judge(struct flow *f);
+enum step step_dial(struct flow *f);
+enum step step_pass(struct flow *f);
 enum step step_shake(struct flow *f);
 enum step step_serve(struct flow *f);
 enum step step_refuse(struct flow *f);

@@ -54,6 +54,30 @@ advise_wildcard(const struct read *r, const struct load_rule *rule,
 		    SLICE_ARG(p->host.text));
 }
 
+/* What nobody looks at any more, in a rule that passes bytes unread. */
+static void
+advise_passed(const struct read *r, const struct load_pattern *p)
+{
+	if (p->scheme == SCHEME_TLS)
+		load_advise(r->report, p->at,
+		    "`%.*s` is passed unread behind its ClientHello: no method, "
+		    "path, header, credential or git check, and every name of "
+		    "that origin can be reached, an encrypted one "
+		    "(Encrypted ClientHello) too",
+		    SLICE_ARG(p->text));
+	if (p->scheme != SCHEME_TCP)
+		return;
+	load_advise(r->report, p->at,
+	    "`%.*s` is passed unread: no method, path, header, credential or "
+	    "git check, not even which name is asked for; every name of that "
+	    "origin can be reached",
+	    SLICE_ARG(p->text));
+	if (p->port == 80 || p->port == 443)
+		load_warn(r->report, p->at,
+		    "`tcp` on port %u: `https`, `http` or `tls` would see more",
+		    p->port);
+}
+
 static void
 advise_pattern(const struct read *r, const struct load_rule *rule,
     const struct load_pattern *p)
@@ -63,6 +87,7 @@ advise_pattern(const struct read *r, const struct load_rule *rule,
 	if (p->scheme == SCHEME_HTTP)
 		load_advise(r->report, p->at,
 		    "plain HTTP: anybody on the way can read and change it");
+	advise_passed(r, p);
 	if (rule->n_credentials != 0 && writes(rule) && is_whole(p))
 		load_advise(r->report, p->at,
 		    "methods that write, on every path, with a credential: "

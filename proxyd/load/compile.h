@@ -22,6 +22,9 @@ struct compile_hosts {
 void compile_hosts(struct compile_hosts *h, struct arena *a,
     const struct load_policy_text *policy);
 
+/* False, with an error each, where one exact host and port has two kinds. */
+bool compile_kinds(const struct compile_hosts *h, struct load_report *report);
+
 /*
  * Mark the rules that an earlier one hides, and warn of them and of deny rules
  * that cut nothing, or all.

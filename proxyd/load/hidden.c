@@ -19,6 +19,15 @@ struct look {
 	uint64_t left; /* comparisons that may still be made */
 };
 
+/* Of another kind (policy/scheme.h), for the same connections? */
+static bool
+patterns_differ_in_kind(const struct load_pattern *a,
+    const struct load_pattern *b)
+{
+	return scheme_kind(a->scheme) != scheme_kind(b->scheme) &&
+	    a->port == b->port && pattern_host_covers(&a->host, &b->host);
+}
+
 static bool
 spend(struct look *l)
 {
@@ -34,7 +43,12 @@ route_hides(struct look *l, uint32_t a, uint32_t b)
 {
 	const struct load_rule *ra = l->h->rules[a], *rb = l->h->rules[b];
 
-	if (!spend(l) || ra->has_query)
+	if (!spend(l))
+		return false;
+	/* The first rule for a host and port says what is spoken there. */
+	if (patterns_differ_in_kind(l->h->patterns[a], l->h->patterns[b]))
+		return true;
+	if (ra->has_query)
 		return false;
 	if (!ra->any_method &&
 	    (rb->any_method || (rb->methods & ~ra->methods) != 0))
@@ -117,7 +131,8 @@ look_at_rule(struct look *l, struct load_rule *rule, uint32_t first)
 static bool
 routes_meet(const struct load_pattern *a, const struct load_pattern *b)
 {
-	return a->scheme == b->scheme && a->port == b->port &&
+	return (a->scheme == b->scheme || scheme_is_passed(b->scheme)) &&
+	    a->port == b->port &&
 	    (pattern_host_covers(&a->host, &b->host) ||
 		pattern_host_covers(&b->host, &a->host));
 }

@@ -51,14 +51,15 @@ compile_all(struct loading *l, const struct load_policy_text *wanted,
 {
 	bool good = true;
 
-	for (uint32_t i = 0; good && i < l->n; i++) {
+	for (uint32_t i = 0; wanted != NULL && i < l->n; i++) {
 		struct load_policy_text *policy = &l->policies[i];
 		struct compile_hosts hosts;
 		if (policy != wanted && !l->in->any)
 			continue;
 		compile_hosts(&hosts, &l->arena, policy);
 		compile_hidden(&hosts, policy, l->report);
-		if (policy == wanted)
+		good = compile_kinds(&hosts, l->report) && good;
+		if (good && policy == wanted)
 			good = compile_program(&hosts, policy, l->in, image,
 			    l->report);
 	}

@@ -170,20 +170,9 @@ pattern_read_host(const struct read *r, const struct doc_node *node,
 	    read_host(r, node, text, host);
 }
 
-static const struct {
-	const char *name;
-	bool later;
-	enum scheme scheme;
-	uint16_t port;
-} schemes[] = {
-	{ "https", false, SCHEME_HTTPS, 443 },
-	{ "http", false, SCHEME_HTTP, 80 },
-	{ "wss", true, SCHEME_HTTPS, 443 },
-	{ "ws", true, SCHEME_HTTP, 80 },
-	{ "git+https", true, SCHEME_HTTPS, 443 },
-	{ "tls", true, SCHEME_HTTPS, 443 },
-	{ "tcp", true, SCHEME_HTTPS, 0 },
-};
+static const char *const later_schemes[] = { "wss", "ws", "git+https" };
+
+#define SCHEMES "`https://`, `http://`, `tls://` or `tcp://`"
 
 /* Where "://" stands, or text.n. */
 static size_t
@@ -207,21 +196,18 @@ read_scheme(const struct read *r, const struct doc_node *node,
 		    "`%.*s` has no scheme: write `https://%.*s`",
 		    SLICE_ARG(*text), SLICE_ARG(*text));
 	*text = slice_from(*text, n + 3);
-	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
-		if (!slice_eq_str(name, schemes[i].name))
-			continue;
-		if (schemes[i].later)
+	for (size_t i = 0; i < COUNT_OF(later_schemes); i++)
+		if (slice_eq_str(name, later_schemes[i]))
 			return read_refuse(r, node,
-			    "`%s://` is not in this version: expected "
-			    "`https://` or `http://`",
-			    schemes[i].name);
-		p->scheme = schemes[i].scheme;
-		p->port = schemes[i].port;
-		return true;
-	}
-	return read_refuse(r, node,
-	    "unknown scheme `%.*s`: expected `https://` or `http://`",
-	    SLICE_ARG(name));
+			    "`%s://` is not in this version: expected " SCHEMES,
+			    later_schemes[i]);
+	p->scheme = scheme_find(name);
+	if (p->scheme == SCHEME_COUNT)
+		return read_refuse(r, node,
+		    "unknown scheme `%.*s`: expected " SCHEMES,
+		    SLICE_ARG(name));
+	p->port = scheme_port(p->scheme);
+	return true;
 }
 
 /* Digits only, no leading zero, 1 to 65535. */
@@ -259,8 +245,13 @@ read_authority(const struct read *r, const struct doc_node *node,
 			n = i;
 	if (!read_host(r, node, slice_first(text, n), &p->host))
 		return false;
-	return n == text.n ||
-	    read_port(r, node, slice_from(text, n + 1), &p->port);
+	if (n != text.n)
+		return read_port(r, node, slice_from(text, n + 1), &p->port);
+	return p->port != 0 ||
+	    read_refuse(r, node,
+		"the port is missing: `tcp://` has no usual one; write such as "
+		"`tcp://%.*s:5432`",
+		SLICE_ARG(text));
 }
 
 static bool
@@ -272,6 +263,10 @@ read_path(const struct read *r, const struct doc_node *node, struct slice text,
 	const char *why = "";
 	size_t n;
 
+	if (text.n != 0 && scheme_is_passed(p->scheme))
+		return read_refuse(r, node,
+		    "`%s://` is passed unread: it has no path and no query",
+		    scheme_name(p->scheme));
 	if (text.n == 0)
 		text = SLICE("/**");
 	if (memchr(text.p, '?', text.n) != NULL)
@@ -323,12 +318,21 @@ advise_port(const struct read *r, const struct doc_node *node,
 
 static bool
 check_host(const struct read *r, const struct doc_node *node, bool wide,
-    const struct load_host *host)
+    const struct load_pattern *p)
 {
+	const struct load_host *host = &p->host;
+
 	if (host->kind == HOST_LITERAL && address_is_metadata(&host->ip))
 		return read_refuse(r, node,
 		    "`%.*s` is a metadata address: never dialled",
 		    SLICE_ARG(host->text));
+	if (host->kind == HOST_EXACT || host->kind == HOST_LITERAL)
+		return true;
+	if (scheme_is_passed(p->scheme))
+		return read_refuse(r, node,
+		    "`%s://` is passed unread: it names one exact host, never "
+		    "a wildcard",
+		    scheme_name(p->scheme));
 	return wide || check_suffix(r, node, host);
 }
 
@@ -352,7 +356,7 @@ pattern_read(const struct read *r, const struct doc_node *node, bool wide,
 		n++;
 	if (!read_authority(r, node, slice_first(text, n), p) ||
 	    !read_path(r, node, slice_from(text, n), p) ||
-	    !check_host(r, node, wide, &p->host))
+	    !check_host(r, node, wide, p))
 		return false;
 	advise_port(r, node, p);
 	return true;

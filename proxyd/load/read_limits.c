@@ -77,6 +77,8 @@ check_only(struct read_policy *p, uint32_t credential,
 	struct slice name =
 	    image_string(m, OWNED_CREDENTIALS, credential, CREDENTIAL_NAME_S);
 
+	if (scheme_is_passed(pattern->scheme))
+		return false; /* it has no credential at all: read_rule.c */
 	if (pattern->scheme != SCHEME_HTTPS) {
 		load_error(p->r.report, pattern->at,
 		    "credential `%.*s` on an `http` rule: a token never goes "

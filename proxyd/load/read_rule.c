@@ -213,6 +213,31 @@ read_kind(struct read_policy *p, const struct doc_node *node, bool unknown,
 	return read_patterns(p, rule->deny ? deny : allow, rule) && good;
 }
 
+/* What has to be read to be looked at says nothing of what passes unread. */
+static bool
+check_passed(const struct read *r, const struct doc_node *node,
+    const struct load_rule *rule)
+{
+	static const char *const keys[] = { "methods", "query", "credential",
+		"foreign_credentials", "signed_url", "encoded_slash",
+		"public_suffix" };
+	const struct load_pattern *passed = NULL;
+	bool good = true;
+
+	for (uint32_t i = 0; i < rule->n_patterns && passed == NULL; i++)
+		if (scheme_is_passed(rule->patterns[i].scheme))
+			passed = &rule->patterns[i];
+	for (size_t i = 0; passed != NULL && i < COUNT_OF(keys); i++) {
+		const struct doc_node *value = read_find_key(node, keys[i]);
+		if (value != NULL)
+			good = read_refuse(r, value,
+			    "`%s` in a rule with `%.*s`, which is passed "
+			    "unread: it has `name` and `addresses` only",
+			    keys[i], SLICE_ARG(passed->text));
+	}
+	return good;
+}
+
 static bool
 read_rule_name(struct read_policy *p, const struct doc_node *node,
     uint32_t index, struct load_rule *rule)
@@ -260,6 +285,7 @@ read_rule(struct read_policy *p, const struct doc_node *node, uint32_t index,
 	if (suffix != NULL)
 		good = read_bool(&p->r, suffix, &rule->public_suffix) && good;
 	good = read_kind(p, node, unknown, rule) && good;
+	good = good && check_passed(&p->r, node, rule);
 	rule->any_method = rule->deny;
 	rule->methods = METHODS_DEFAULT;
 	for (size_t i = 0; i < COUNT_OF(keys); i++) {

@@ -191,6 +191,15 @@ on_ready(struct stream *stream, void *arg)
 	s->on_news(s->arg);
 }
 
+void
+splice_look(struct splice *s)
+{
+	if (!is_lost(s))
+		run(s, &s->up);
+	if (!is_lost(s))
+		run(s, &s->down);
+}
+
 struct splice *
 splice_new(struct stream *client, struct stream *upstream, struct pipes *pipes,
     splice_on_news *on_news, void *arg)

@@ -36,6 +36,9 @@ MUST_USE struct splice *splice_new(struct stream *client,
     void *arg);
 void splice_free(struct splice *s);
 
+/* Move what can be moved at this moment; nobody is told. */
+void splice_look(struct splice *s);
+
 enum splice_state splice_state(const struct splice *s);
 
 #endif

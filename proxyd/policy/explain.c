@@ -25,14 +25,13 @@ static void
 put_url(struct buf *out, const struct facts *f)
 {
 	bool v6 = f->host.n != 0 && memchr(f->host.p, ':', f->host.n) != NULL;
-	uint16_t usual = f->scheme == SCHEME_HTTPS ? 443 : 80;
 	struct slice host = f->host.n == 0 && f->has_sni ? f->sni : f->host;
 
-	buf_put_str(out, f->scheme == SCHEME_HTTPS ? "https://" : "http://");
+	buf_putf(out, "%s://", scheme_name(f->scheme));
 	buf_put_str(out, v6 ? "[" : "");
 	put_shown(out, host);
 	buf_put_str(out, v6 ? "]" : "");
-	if (f->port != 0 && f->port != usual)
+	if (f->port != 0 && f->port != scheme_port(f->scheme))
 		buf_putf(out, ":%u", f->port);
 	put_shown(out, f->path);
 }
@@ -97,7 +96,7 @@ put_missing_rule(struct buf *out, const struct facts *f)
 	whole.path = (struct slice){ 0 };
 	buf_put_str(out, "; the missing rule: `- allow: ");
 	put_url(out, &whole);
-	buf_put_str(out, "/**`");
+	buf_put_str(out, scheme_is_passed(f->scheme) ? "`" : "/**`");
 }
 
 static void
@@ -182,7 +181,11 @@ policy_explain(const struct program *p, const struct facts *f,
 	}
 	if (v->allow && v->rule != VERDICT_NONE) {
 		put_rule(out, p, v->rule);
-		buf_put_str(out, " allows it");
+		buf_put_str(out,
+		    v->reason == REASON_ALLOW_PASS ?
+			" passes it unread behind its ClientHello" :
+			v->reason == REASON_ALLOW_TCP ? " passes it unread" :
+							" allows it");
 		return;
 	}
 	buf_put_str(out, reason_meaning(v->reason));
@@ -200,6 +203,7 @@ policy_stumble(const struct program *p, const struct facts *f, uint32_t rule)
 	static const char *const names[] = { "host", "port",
 		"scheme or upgrade", "path", "method", "query", NULL };
 	uint8_t folded[LIMIT_PATH_SIZE];
+	bool passed = scheme_is_passed(f->scheme);
 	enum progress best = PROGRESS_NONE;
 	struct walk_request request;
 	struct host_matches found;
@@ -211,8 +215,10 @@ policy_stumble(const struct program *p, const struct facts *f, uint32_t rule)
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
 		if (image_word(&p->image, TABLE_ROUTES, r, ROUTE_RULE) != rule)
 			continue;
-		enum progress come = walk_request(&p->image, r, &request);
+		enum progress come = passed ?
+		    walk_connect(&p->image, r, f) :
+		    walk_request(&p->image, r, &request);
 		best = come > best ? come : best;
 	}
-	return names[best];
+	return passed && best == PROGRESS_SCHEME ? NULL : names[best];
 }

@@ -12,16 +12,13 @@
 #include "base/ip.h"
 #include "base/reason.h"
 #include "base/slice.h"
-
-enum scheme {
-	SCHEME_HTTP,
-	SCHEME_HTTPS,
-};
+#include "policy/scheme.h"
 
 /* How much is known, and so what the question is. */
 enum facts_kind {
 	FACTS_NAME,    /* DNS: may this name be reached at all?  host, qtype */
-	FACTS_CONNECT, /* a connection: dst, port, scheme; sni over TLS */
+	FACTS_CONNECT, /* a connection: dst, port, scheme; sni over TLS;
+			  host where nothing of it is read (tcp) */
 	FACTS_REQUEST, /* one request: all of it */
 	FACTS_DIAL,    /* the dialer: rule, host, port; may it be dialled? */
 };

@@ -24,6 +24,8 @@
 static enum progress
 first_word(struct ask *a, const struct host_matches *found, uint32_t *denies)
 {
+	bool fits =
+	    walk_kind(a->m, found, a->f->port) == scheme_kind(a->f->scheme);
 	enum progress best = PROGRESS_NONE;
 	struct walk w;
 
@@ -34,6 +36,8 @@ first_word(struct ask *a, const struct host_matches *found, uint32_t *denies)
 		if (is_deny && !walk_is_total(a->m, r))
 			continue;
 		enum progress come = walk_connect(a->m, r, a->f);
+		if (come == PROGRESS_SCHEME && !fits)
+			come = PROGRESS_PORT;
 		uint32_t rule = image_word(a->m, TABLE_ROUTES, r, ROUTE_RULE);
 		if (is_deny && come == PROGRESS_SCHEME) {
 			*denies = rule;
@@ -63,7 +67,7 @@ reason_of(const struct ask *a, enum progress best)
 		return REASON_DST_PORT;
 	case PROGRESS_PORT:
 		/* A port speaks what its rules say and nothing else. */
-		if (f->kind != FACTS_CONNECT)
+		if (f->kind != FACTS_CONNECT || scheme_is_passed(f->scheme))
 			return REASON_HTTP_UPGRADE;
 		return f->scheme == SCHEME_HTTP ? REASON_TLS_NOT_TLS :
 						  REASON_HTTP_MALFORMED;
@@ -120,11 +124,20 @@ judge_address(struct ask *a, uint32_t pattern)
 	return REASON_ALLOW;
 }
 
+static bool
+speaks_tls(const struct facts *f)
+{
+	return f->scheme == SCHEME_HTTPS || f->scheme == SCHEME_TLS;
+}
+
 static enum reason
 no_name(struct ask *a, uint32_t pattern)
 {
-	if (a->f->scheme == SCHEME_HTTPS)
+	if (speaks_tls(a->f))
 		return REASON_TLS_NO_SNI;
+	/* Where nothing is read, only the name of an address can be meant. */
+	if (a->f->scheme == SCHEME_TCP)
+		return REASON_HTTP_HOST_DENIED;
 	/* Plain HTTP before its head; at the refusal address no rule can fit. */
 	return pattern == IMAGE_NONE ? REASON_HTTP_HOST_DENIED : REASON_ALLOW;
 }
@@ -137,7 +150,7 @@ said_name(const struct ask *a, uint32_t pattern)
 
 	if (f->has_sni)
 		return f->sni;
-	if (f->scheme == SCHEME_HTTP || f->dst.family == 0)
+	if (!speaks_tls(f) || f->dst.family == 0)
 		return f->host;
 	if (pattern != IMAGE_NONE &&
 	    image_word(a->m, TABLE_HOSTS, pattern, HOST_KIND) == HOST_LITERAL)
@@ -210,10 +223,8 @@ could_allow(struct ask *a)
 			continue;
 		f.port =
 		    (uint16_t)image_word(a->m, TABLE_ROUTES, r, ROUTE_PORT);
-		f.scheme = image_word(a->m, TABLE_ROUTES, r, ROUTE_SCHEME) ==
-			SCHEME_HTTPS ?
-		    SCHEME_HTTPS :
-		    SCHEME_HTTP;
+		f.scheme = (enum scheme)image_word(a->m, TABLE_ROUTES, r,
+		    ROUTE_SCHEME);
 		could = first_word(a, &a->found, &denies) == PROGRESS_SCHEME &&
 		    denies == VERDICT_NONE;
 	}
@@ -246,6 +257,8 @@ judge_dial(struct ask *a)
 		return REASON_INTERNAL;
 	a->v.rule = rule;
 	hostset_match(a->m, a->f->host, &a->found);
+	bool fits =
+	    walk_kind(a->m, &a->found, a->f->port) == scheme_kind(a->f->scheme);
 	walk_init(&w, a->m, &a->found);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
 		if (image_word(a->m, TABLE_ROUTES, r, ROUTE_RULE) != rule)
@@ -253,6 +266,8 @@ judge_dial(struct ask *a)
 		if (walk_is_deny(a->m, r))
 			return REASON_DENY_RULE;
 		enum progress come = walk_connect(a->m, r, a->f);
+		if (come == PROGRESS_SCHEME && !fits)
+			come = PROGRESS_PORT;
 		best = come > best ? come : best;
 	}
 	/* A dial without a port is of no rule. */
@@ -323,6 +338,9 @@ judge_request(struct ask *a, const struct program *p)
 
 	if (reason != REASON_ALLOW)
 		return reason;
+	/* What passes unread has no requests. */
+	if (scheme_is_passed(a->f->scheme))
+		return REASON_HTTP_UPGRADE;
 	if (!slice_eq(a->name, a->f->host))
 		return REASON_HTTP_HOST_MISMATCH;
 	if (a->f->placeholder == PLACEHOLDER_MISPLACED)
@@ -348,6 +366,15 @@ judge(struct ask *a, const struct program *p)
 	return REASON_INTERNAL;
 }
 
+/* There are no requests to be judged: this is the last word, and its rule. */
+static void
+allow_unread(struct ask *a)
+{
+	a->v.rule = a->v.nearest;
+	a->v.reason =
+	    a->f->scheme == SCHEME_TLS ? REASON_ALLOW_PASS : REASON_ALLOW_TCP;
+}
+
 struct verdict
 policy_decide(const struct program *p, const struct facts *f)
 {
@@ -363,9 +390,30 @@ policy_decide(const struct program *p, const struct facts *f)
 		a.v.strip_cookies = a.v.search_answer = false;
 		memset(a.v.credentials, 0, sizeof(a.v.credentials));
 	} else if (f->kind != FACTS_REQUEST) {
+		if (f->kind == FACTS_CONNECT && scheme_is_passed(f->scheme))
+			allow_unread(&a);
 		a.v.nearest = VERDICT_NONE;
 	}
 	return a.v;
+}
+
+enum scheme
+policy_kind(const struct program *p, const struct ip *dst, uint16_t port,
+    struct slice *name)
+{
+	const struct image *m = &p->image;
+	struct host_matches found;
+	uint32_t host;
+
+	*name = (struct slice){ 0 };
+	if (!find_pattern(p, dst, &host) || host == IMAGE_NONE)
+		return SCHEME_HTTPS;
+	uint32_t kind = image_word(m, TABLE_HOSTS, host, HOST_KIND);
+	if (kind != HOST_EXACT && kind != HOST_LITERAL)
+		return SCHEME_HTTPS;
+	*name = image_string(m, TABLE_HOSTS, host, HOST_TEXT_S);
+	hostset_match(m, *name, &found);
+	return walk_kind(m, &found, port);
 }
 
 bool

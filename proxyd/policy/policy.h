@@ -24,11 +24,22 @@
  *               dns.qtype for a type other than A and AAAA of an allowed name
  * FACTS_CONNECT allow: some rule could allow a request on this connection;
  *               without SNI and without a name (plain HTTP) only dst and port
- *               are judged
+ *               are judged.  allow.pass, allow.tcp: all of it passes unread,
+ *               by the rule that the verdict names
  * FACTS_REQUEST the whole
  * FACTS_DIAL    allow: `rule` is an allow rule of host, port and scheme
  */
 struct verdict policy_decide(const struct program *p, const struct facts *f);
+
+/*
+ * What a connection to that address and port is, before any byte of it: its
+ * kind (policy/scheme.h), by the first rule for the name that the address
+ * stands for and that port.  SCHEME_HTTPS: it is served, or refused.
+ *
+ * name	 set to that name, exact or a literal, or empty; lives as long as `p`
+ */
+enum scheme policy_kind(const struct program *p, const struct ip *dst,
+    uint16_t port, struct slice *name);
 
 /*
  * Does the value of this query key, as sent, count for some rule that speaks of

@@ -79,6 +79,20 @@ walk_is_total(const struct image *m, uint32_t route)
 		SLICE("/\x02"));
 }
 
+enum scheme
+walk_kind(const struct image *m, const struct host_matches *found,
+    uint16_t port)
+{
+	struct walk w;
+
+	walk_init(&w, m, found);
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
+		if (image_word(m, TABLE_ROUTES, r, ROUTE_PORT) == port)
+			return scheme_kind((enum scheme)image_word(m,
+			    TABLE_ROUTES, r, ROUTE_SCHEME));
+	return SCHEME_HTTPS;
+}
+
 enum progress
 walk_connect(const struct image *m, uint32_t route, const struct facts *f)
 {

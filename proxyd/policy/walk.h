@@ -50,6 +50,14 @@ struct walk_request {
 	uint32_t method;    /* its bit, 0 for one that no rule can name */
 };
 
+/*
+ * The kind (policy/scheme.h) of all connections to that port of the name whose
+ * patterns are `found`: that of the first rule, allow or deny, that fits host
+ * and port.  Rules of another kind do not speak about them.
+ */
+enum scheme walk_kind(const struct image *m, const struct host_matches *found,
+    uint16_t port);
+
 /* How far a route comes with port and scheme alone; PROGRESS_SCHEME: with both. */
 enum progress walk_connect(const struct image *m, uint32_t route,
     const struct facts *f);

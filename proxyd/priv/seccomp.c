@@ -130,6 +130,7 @@ static const struct row {
 	{ SCMP_SYS(accept), WORKER },
 	{ SCMP_SYS(recvfrom), WORKER | DIALER },
 	{ SCMP_SYS(splice), WORKER },
+	{ SCMP_SYS(pipe2), WORKER },		/* what splice() goes through */
 
 	/* the dialer alone makes sockets, of the inet families and route */
 	{ SCMP_SYS(socket), DIALER, { 0, ~0ULL, AF_INET } },

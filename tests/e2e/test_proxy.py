@@ -57,6 +57,22 @@ def test_a_tunnel_is_asked_for_and_tls_is_the_origins(bed, proxy):
     assert len(got.find(event='release', verdict='allow')) == 1
 
 
+def test_what_passes_unread_goes_through_it_too(bed, proxy):
+    """The server of a tcp rule may speak first, right behind the answer."""
+    here = bed('- allow: tls://ok.test\n- allow: tcp://early.far.test:25\n',
+               config(url(proxy)))
+    shutil.copy(here.peers.pki + '/root.pem', here.project + '/root.pem')
+    got = here.run('curl -sS --cacert root.pem https://ok.test/1; '
+                   'curl -sS -m 5 telnet://early.far.test:25 < /dev/null')
+    assert 'ok.test/1' in got.out and '220 smtp.evil.test' in got.out, got
+    assert [h.split()[1] for h in proxy.seen] == ['ok.test:443',
+                                                  'early.far.test:25']
+    dials = got.find(event='dial', verdict='allow')
+    assert {d['network.peer.address'] for d in dials} == {ADDRESS}
+    assert [e['reason'] for e in got.find(event='flow.begin')] == \
+        ['allow.pass', 'allow.tcp'], got
+
+
 def test_what_the_proxy_refuses_says_so(bed, proxy):
     here = bed(RULES, config(url(proxy)))
     got = here.run('; '.join('curl -sS -w "%%{http_code}\\n" '

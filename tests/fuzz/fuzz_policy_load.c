@@ -74,6 +74,40 @@ probe(const struct program *p, uint32_t rule)
 	CHECK(policy_decide(p, &f).allow);
 }
 
+/* What passes unread is a whole decision, with the dial that belongs to it. */
+static void
+probe_passed(const struct program *p, uint32_t rule, enum scheme scheme)
+{
+	static const uint16_t ports[] = { 443, 5432 };
+	struct facts f = { .kind = FACTS_CONNECT, .scheme = scheme };
+
+	if (!program_rule_host(p, rule, &f.host))
+		return;
+	f.has_sni = scheme == SCHEME_TLS;
+	f.sni = f.host;
+	for (size_t i = 0; i < COUNT_OF(ports); i++) {
+		f.kind = FACTS_CONNECT;
+		f.port = ports[i];
+		struct verdict v = policy_decide(p, &f);
+		CHECK(v.allow == reason_is_allow(v.reason));
+		if (!v.allow)
+			continue;
+		CHECK(v.reason != REASON_ALLOW && v.rule < program_n_rules(p));
+		CHECK(!program_rule(p, v.rule).deny);
+		CHECK(policy_stumble(p, &f, v.rule) == NULL);
+		f.kind = FACTS_DIAL;
+		f.rule = v.rule;
+		CHECK(policy_decide(p, &f).allow);
+		f.kind = FACTS_REQUEST;
+		f.method = SLICE("GET");
+		f.path = SLICE("/");
+		CHECK(!policy_decide(p, &f).allow);
+		f.scheme = SCHEME_HTTPS;
+		CHECK(!policy_decide(p, &f).allow);
+		f.scheme = scheme;
+	}
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -84,8 +118,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (good) {
 		struct program *p = program_open(buf_slice(&one), &err);
 		CHECK(p != NULL);
-		for (uint32_t i = 0; i < program_n_rules(p) && i < 16; i++)
+		for (uint32_t i = 0; i < program_n_rules(p) && i < 16; i++) {
 			probe(p, i);
+			probe_passed(p, i, SCHEME_TLS);
+			probe_passed(p, i, SCHEME_TCP);
+		}
 		program_free(p);
 		CHECK(load(slice_of(data, size), &two));
 		CHECK(slice_eq(buf_slice(&one), buf_slice(&two)));

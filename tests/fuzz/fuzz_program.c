@@ -39,10 +39,12 @@ ask(const struct program *p, struct slice name)
 		.range = true,
 		.signed_url = true };
 	struct ip ip = ip_v4(10, 1, 2, 3);
+	struct slice said;
 	struct buf text;
 
-	for (unsigned kind = FACTS_NAME; kind <= FACTS_DIAL; kind++) {
-		f.kind = (enum facts_kind)kind;
+	for (unsigned kind = 0; kind < 4 * SCHEME_COUNT; kind++) {
+		f.kind = (enum facts_kind)(kind % 4);
+		f.scheme = (enum scheme)(kind / 4);
 		for (f.rule = 0; f.rule < 3; f.rule++) {
 			struct verdict v = policy_decide(p, &f);
 			buf_init(&text, 65536);
@@ -50,6 +52,8 @@ ask(const struct program *p, struct slice name)
 			buf_release(&text);
 		}
 		(void)program_address(p, name, &f.dst);
+		sum += policy_kind(p, &f.dst, f.port, &said);
+		touch(said);
 	}
 	sum += address_judge(p, name, 443, &ip, &ip, 1);
 }

@@ -6,7 +6,7 @@
  *   policy HEX        a policy file: `ok`, or `error`
  *   ask METHOD URL    a canonical URL, as over the connection that a client
  *                     would have: `REASON RULE`, the rule that decided or, if
- *                     none did, `-`
+ *                     none did, `-`; of tls and tcp the connection itself
  *   nearest METHOD URL    the same, but the nearest rule
  */
 #include <stdio.h>
@@ -68,12 +68,19 @@ on_ask(const char *method, const char *url, bool nearest)
 		puts("? -");
 		return;
 	}
-	f.scheme = slice_eq_str(t.scheme, "https") ? SCHEME_HTTPS : SCHEME_HTTP;
-	f.port = f.scheme == SCHEME_HTTPS ? 443 : 80;
+	f.scheme = scheme_find(t.scheme);
+	if (f.scheme == SCHEME_COUNT) {
+		puts("? -");
+		return;
+	}
+	f.port = scheme_port(f.scheme);
 	if (t.authority.has_port)
 		f.port = t.authority.port;
 	f.host = host_slice(&t.authority.host);
-	f.has_sni = f.scheme == SCHEME_HTTPS && !t.authority.host.is_ip;
+	f.has_sni = (f.scheme == SCHEME_HTTPS || f.scheme == SCHEME_TLS) &&
+	    !t.authority.host.is_ip;
+	if (scheme_is_passed(f.scheme))
+		f.kind = FACTS_CONNECT;
 	f.sni = f.has_sni ? f.host : f.sni;
 	f.path = t.path;
 	f.has_query = t.has_query;

@@ -121,8 +121,30 @@ def query_fits(rule, query):
 
 def split(url):
     scheme, host, port, path = re.fullmatch(
-        r'(https?)://([^/:]+)(?::(\d+))?(/.*)?', url).groups()
-    return scheme, host, int(port or (443 if scheme == 'https' else 80)), path
+        r'(https?|tls|tcp)://([^/:]+)(?::(\d+))?(/.*)?', url).groups()
+    return scheme, host, int(port or (80 if scheme == 'http' else 443)), path
+
+
+def kind(scheme):
+    return scheme if scheme in ('tls', 'tcp') else 'served'
+
+
+def kind_there(rules, host, port):
+    """Of the first rule, allow or deny, that fits host and port."""
+    for rule in rules:
+        for pattern in patterns(rule):
+            s, h, p, _ = split(pattern)
+            if p == port and host_fits(h, host, 'deny' in rule):
+                return kind(s)
+    return 'served'
+
+
+def conflict(rules):
+    """Two kinds for one exact host and port."""
+    seen = {}
+    return any(seen.setdefault((h, p), kind(s)) != kind(s)
+               for rule in rules for pattern in patterns(rule)
+               for s, h, p, _ in [split(pattern)] if not h.startswith('*'))
 
 
 def progress(rule, ask):
@@ -160,6 +182,7 @@ def connection(rules, ask):
     """Host, port and scheme, before any request: (reason, rule) or None."""
     _, scheme, host, port, _, _ = ask
     best = 0
+    fits = kind(scheme) == kind_there(rules, host, port)
     for rule in rules:
         deny = 'deny' in rule
         for pattern in patterns(rule):
@@ -168,13 +191,16 @@ def connection(rules, ask):
             s, h, p, _ = split(pattern)
             if not host_fits(h, host, deny):
                 continue
-            come = 1 + (p == port) + (p == port and s == scheme)
+            come = 1 + (p == port) + (p == port and s == scheme and fits)
+            if come == 3 and deny:
+                return 'deny.rule', rule['name']
             if come == 3:
-                return ('deny.rule', rule['name']) if deny else None
+                return {'tls': ('allow.pass', rule['name']),
+                        'tcp': ('allow.tcp', rule['name'])}.get(scheme)
             if not deny:
                 best = max(best, come)
     if best == 0:
-        return ('tls.sni_denied' if scheme == 'https' else
+        return ('tls.sni_denied' if scheme in ('https', 'tls') else
                 'http.host_denied'), '-'
     return ('dst.port' if best == 1 else 'http.upgrade'), '-'
 
@@ -223,6 +249,8 @@ def hides(a, pa, b, pb):
     (sa, ha, porta, patha), (sb, hb, portb, pathb) = split(pa), split(pb)
     all_a = 'deny' in a and 'methods' not in a
     all_b = 'deny' in b and 'methods' not in b
+    if kind(sa) != kind(sb):
+        return porta == portb and host_covers(ha, hb)
     return (sa, porta) == (sb, portb) and 'query' not in a and \
         (all_a or not all_b and set(methods(b)) <= set(methods(a))) and \
         not (b.get('encoded_slash') and 'allow' in a and
@@ -272,6 +300,12 @@ def some(r, items, low=1, high=3):
     return [r.choice(items) for _ in range(r.randint(low, high))]
 
 
+def random_passed(r):
+    """Of the names that others have too; a tcp rule has to say its port."""
+    return r.choice(['tls://%s', 'tls://%s:8443', 'tcp://%s:8443',
+                     'tcp://%s:443', 'tcp://%s:80']) % r.choice(NAMES)
+
+
 def random_pattern(r):
     scheme = r.choice(['https', 'https', 'https', 'http'])
     port = r.choice(['', '', '', ':8443', ':80'])
@@ -283,6 +317,8 @@ def random_pattern(r):
 
 def random_rule(r, i):
     kind = 'deny' if r.random() < .25 else 'allow'
+    if r.random() < .2:
+        return {'name': 'r%d' % i, kind: [random_passed(r)]}
     rule = {'name': 'r%d' % i, kind: [random_pattern(r) for _ in
                                       range(r.choice([1, 1, 1, 2]))]}
     if r.random() < .4:
@@ -325,6 +361,9 @@ def yaml_of(rules):
 
 
 def random_ask(r):
+    if r.random() < .15:
+        return ('GET', r.choice(['tls', 'tcp']), r.choice(NAMES),
+                r.choice([443, 443, 8443, 80]), '/', '')
     scheme = r.choice(['https', 'https', 'https', 'http'])
     port = r.choice([443 if scheme == 'https' else 80] * 4 + [8443, 80])
     path = '/' + '/'.join(some(r, SEGMENTS, 0, 3))
@@ -346,8 +385,9 @@ def main():
         rules = [random_rule(r, i) for i in range(r.randint(1, 8))]
         text = yaml_of(rules)
         lines.append('policy ' + text.encode().hex())
-        wanted.append(('ok', text, None))
-        for _ in range(60):
+        bad = conflict(rules)
+        wanted.append(('error' if bad else 'ok', text, None))
+        for _ in range(0 if bad else 60):
             ask = random_ask(r)
             method, scheme, host, port, path, query = ask
             url = '%s://%s:%d%s' % (scheme, host, port, path)
@@ -366,7 +406,7 @@ def main():
                       (text, ask, have, want))
     print('seed %d: %d policies, %d answers, %d differ; %s' % (
         seed, n, len(wanted) - n, bad, reasons))
-    missing = [x for x in ('allow', 'deny.rule', 'dst.port', 'http.upgrade',
+    missing = [x for x in ('allow', 'allow.pass', 'allow.tcp', 'error','deny.rule', 'dst.port', 'http.upgrade',
                            'http.path_denied', 'http.method_denied',
                            'http.query_denied', 'tls.sni_denied',
                            'http.host_denied') if not reasons.get(x)]

@@ -212,15 +212,15 @@ address_of(struct play *p, struct slice where)
 	return ip;
 }
 
-/* connect https|http NAME [to WHERE] [port N] [sni NAME|none] [noalpn] */
+/* connect https|http|tcp NAME [to WHERE] [port N] [sni NAME|none] [noalpn] */
 static void
 do_connect(struct play *p, struct slice s)
 {
 	bool tls = take(&s, "https");
 	bool alpn = true;
 
-	if (!tls)
-		(void)take(&s, "http");
+	if (!tls && !take(&s, "http"))
+		(void)take(&s, "tcp"); /* whose port has to be said */
 	struct slice name = take_word(&s);
 	struct slice to = name, sni = name;
 	uint16_t port = tls ? 443 : 80;

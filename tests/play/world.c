@@ -246,6 +246,9 @@ record(void *arg, const struct event *e, asks_on_written *on_written,
 	note_flow(w, &back);
 	w->n_allowed += e->kind == EVENT_REQUEST_END &&
 	    slice_eq(event_text_of(&back, FIELD_VERDICT), SLICE("allow"));
+	w->n_passed += e->kind == EVENT_FLOW_END &&
+	    slice_has_prefix(event_text_of(&back, FIELD_REASON),
+		SLICE("allow."));
 	buf_putf(&w->records, "%s %.*s %.*s %u\n", event_name(e->kind),
 	    SLICE_ARG(event_text_of(&back, FIELD_VERDICT)),
 	    SLICE_ARG(event_text_of(&back, FIELD_REASON)),

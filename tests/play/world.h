@@ -43,7 +43,7 @@ struct world {
 	struct peer *latest; /* the upstream that was dialled or written to */
 	struct buf records;  /* one line each: "event verdict reason status" */
 	struct world_flow flows[WORLD_CLIENTS_MAX]; /* by their numbers */
-	size_t n_records, n_allowed;
+	size_t n_records, n_allowed, n_passed;
 	size_t n_wrong;	     /* records that could not be decided again */
 	struct asked *asked; /* what waits, a list */
 	enum reason admits;  /* may_admit() */

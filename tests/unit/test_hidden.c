@@ -85,6 +85,25 @@ static const struct {
 	{ "deny of a name under an allowed wildcard",
 	    "[{deny: 'https://x.a.test/**'}, {allow: 'https://*.a.test/**'}]",
 	    NULL },
+	{ "tls under a wildcard that is served",
+	    "[{allow: 'https://*.b.test/x', methods: [PUT]}, {allow: "
+	    "'tls://a.b.test'}]",
+	    "rule `rule-2` is hidden by the allow rule `rule-1`" },
+	{ "tls under a wildcard of plain HTTP",
+	    "[{allow: 'http://*.b.test:443/x'}, {allow: 'tls://a.b.test'}]",
+	    HIDDEN },
+	{ "tcp under a deny rule",
+	    "[{deny: 'https://**.b.test:5432/x'}, {allow: "
+	    "'tcp://a.b.test:5432'}]",
+	    "is hidden by the deny rule `rule-1`" },
+	{ "a wildcard behind tls",
+	    "[{allow: 'tls://a.b.test'}, {allow: 'https://*.b.test/**'}]",
+	    NULL },
+	{ "tls on another port",
+	    "[{allow: 'https://*.b.test/**'}, {allow: 'tls://a.b.test:8443'}]",
+	    NULL },
+	{ "tcp on port 443", "[{allow: 'tcp://a.test:443'}]",
+	    "`tcp` on port 443: `https`, `http` or `tls` would see more" },
 	{ "every name", "[{allow: 'https://**/**'}]", "`**` is every name" },
 };
 

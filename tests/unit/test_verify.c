@@ -74,7 +74,7 @@ add(struct journal *j, struct event *e)
 }
 
 static void
-flow(struct journal *j, enum event_kind kind)
+flow(struct journal *j, enum event_kind kind, uint64_t passed)
 {
 	struct event e;
 
@@ -82,7 +82,10 @@ flow(struct journal *j, enum event_kind kind)
 	text(&e, FIELD_SANDBOX, "s");
 	text(&e, FIELD_FLOW, "w0-1");
 	if (kind == EVENT_FLOW_END)
-		event_reason(&e, REASON_ALLOW);
+		event_reason(&e,
+		    passed != 0 ? REASON_ALLOW_PASS : REASON_ALLOW);
+	if (passed != 0)
+		event_number(&e, FIELD_COOKIE_SOCKET, passed);
 	add(j, &e);
 }
 
@@ -144,6 +147,7 @@ enum {
 	NO_FLOW = 8,
 	NO_END = 16,
 	BAD_KEY = 32, /* the machine did not sign it */
+	PASSED = 64,  /* and not what is without, but one that passed unread */
 };
 
 #define RECORDS 10 /* of a whole one */
@@ -169,7 +173,7 @@ write_run(const char *name, unsigned without)
 		signature[0] ^= 1;
 	assert_true(journal_start(j, machine, signature));
 	if ((without & NO_FLOW) == 0)
-		flow(j, EVENT_FLOW_BEGIN);
+		flow(j, EVENT_FLOW_BEGIN, 0);
 	if ((without & NO_DIAL) == 0)
 		dial(j, 7);
 	if ((without & NO_REQUEST) == 0)
@@ -180,7 +184,7 @@ write_run(const char *name, unsigned without)
 		request(j, EVENT_REQUEST_END, 7);
 	assert_true(journal_checkpoint(j));
 	if ((without & NO_FLOW) == 0)
-		flow(j, EVENT_FLOW_END);
+		flow(j, EVENT_FLOW_END, (without & PASSED) != 0 ? 7 : 0);
 	if ((without & NO_END) == 0) {
 		struct event e;
 		event_init(&e, EVENT_STOP);
@@ -429,6 +433,10 @@ what_two_roles_say_must_go_together(void **state UNUSED)
 		    "0 4 flow w0-1, credential github: released more often "
 		    "than a request for it was announced" },
 		{ NO_FLOW, "0 2 flow w0-1: dialled for, but never announced" },
+		{ PASSED | NO_REQUEST | NO_RELEASE, NULL },
+		{ PASSED | NO_REQUEST | NO_RELEASE | NO_DIAL,
+		    "0 4 bytes passed unread, and the dialer has no record of "
+		    "the dial of their connection" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {

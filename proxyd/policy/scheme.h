@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is spoken on a connection, as a rule's URL says it.
+ *
+ * Three kinds: served (http, https: we end it and read every request), tls
+ * (passed unread behind the ClientHello, whose name is judged) and tcp (passed
+ * unread from the first byte).
+ * Pure.
+ */
+#ifndef POLICY_SCHEME_H
+#define POLICY_SCHEME_H
+
+#include "base/slice.h"
+
+enum scheme {
+	SCHEME_HTTP,
+	SCHEME_HTTPS,
+	SCHEME_TLS,
+	SCHEME_TCP,
+	SCHEME_COUNT
+};
+
+const char *scheme_name(enum scheme s);
+
+/* The scheme of that name, in lower case, or SCHEME_COUNT. */
+enum scheme scheme_find(struct slice name);
+
+/* The port that a URL without one means; 0: it has to say one. */
+uint16_t scheme_port(enum scheme s);
+
+/* Its kind, as one of it: SCHEME_HTTPS stands for all that are served. */
+static inline enum scheme
+scheme_kind(enum scheme s)
+{
+	return s == SCHEME_HTTP ? SCHEME_HTTPS : s;
+}
+
+static inline bool
+scheme_is_passed(enum scheme s)
+{
+	return scheme_kind(s) != SCHEME_HTTPS;
+}
+
+#endif
