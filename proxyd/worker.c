@@ -10,8 +10,10 @@
 #include "proxyd/roles.h"
 #include "proxyd/worker.h"
 
-/* For records that are still on their way when the monitor is gone. */
+/* For records that are still on their way when the monitor is gone; and before
+ * those, for bytes of clients that are gone, too. */
 #define LAST_WORDS_MS 500
+#define LAST_BYTES_MS 300
 #define LAST_LOOK_MS 2
 
 /* Buffers of streams come and go with each request: keep their pages. */
@@ -149,8 +151,23 @@ say_goodbye(struct worker *w)
 	LIST_FOREACH(s, &w->sandboxes, entry)
 		worker_sandbox_close(s);
 	recorder_flush(w->roles.recorder);
-	w->last_ms = clock_ms() + LAST_WORDS_MS;
+	w->goodbye_ms = clock_ms();
 	timer_set(&w->last, 0);
+}
+
+/* True once no flow is left. */
+static bool
+finish_flows(struct worker *w, bool now)
+{
+	struct worker_sandbox *s;
+	bool done = true;
+
+	LIST_FOREACH(s, &w->sandboxes, entry) {
+		if (now)
+			sandbox_close(s->flows);
+		done = sandbox_finish(s->flows) && done;
+	}
+	return done;
 }
 
 static void
@@ -185,8 +202,13 @@ on_last(void *arg)
 {
 	struct worker *w = arg;
 
-	if (w->scribe == NULL || recorder_is_empty(w->roles.recorder) ||
-	    clock_ms() >= w->last_ms)
+	uint64_t passed = clock_ms() - w->goodbye_ms;
+
+	bool done = finish_flows(w, passed >= LAST_BYTES_MS);
+	recorder_flush(w->roles.recorder);
+	if (done &&
+	    (w->scribe == NULL || recorder_is_empty(w->roles.recorder) ||
+		passed >= LAST_WORDS_MS))
 		loop_stop(w->loop);
 	else
 		timer_set(&w->last, LAST_LOOK_MS);

@@ -36,8 +36,8 @@ struct worker {
 	struct owner *owner;	 /* owned; what roles.owner points to */
 	struct ctx_root *roots;	 /* owned; what roles.client points to */
 	LIST_HEAD(, worker_sandbox) sandboxes;
-	struct timer last; /* for what still goes to the scribe at the end */
-	uint64_t last_ms;  /* until when, by clock_ms() */
+	struct timer last;   /* for what still goes to the scribe at the end */
+	uint64_t goodbye_ms; /* when the end began, by clock_ms() */
 };
 
 /* The sandbox of that id, made if it is new; NULL: no memory. */

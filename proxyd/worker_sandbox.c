@@ -161,5 +161,5 @@ worker_sandbox_close(struct worker_sandbox *s)
 	}
 	dns_server_free(s->dns);
 	s->dns = NULL;
-	sandbox_close(s->flows);
+	(void)sandbox_finish(s->flows);
 }

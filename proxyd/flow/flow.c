@@ -240,11 +240,27 @@ flow_abort(struct flow *f, enum reason reason)
 {
 	if (f->phase == PHASE_CLOSE)
 		return;
-	if (is_idle(f) || pass_is_over(f))
+	if (is_idle(f))
 		(void)flow_enter(f, PHASE_CLOSE);
 	else {
 		if (f->request != NULL)
 			exchange_refuse(&f->request->x, reason, "");
 		(void)flow_stop(f, reason, "");
 	}
+}
+
+bool
+flow_finish(struct flow *f, enum reason reason)
+{
+	if (f->phase != PHASE_DIAL && f->phase != PHASE_PASS) {
+		flow_abort(f, reason);
+		return true;
+	}
+	bool over = f->phase == PHASE_PASS && pass_is_over(f);
+	flow_run(f); /* it may have been lost meanwhile */
+	if (f->phase == PHASE_PASS && over) {
+		f->reset = false;
+		(void)flow_enter(f, PHASE_CLOSE);
+	}
+	return f->phase == PHASE_CLOSE;
 }

@@ -95,4 +95,10 @@ void flow_on_request_written(bool written, void *arg);
 /* End it, now, for a reason of ours. */
 void flow_abort(struct flow *f, enum reason reason);
 
+/*
+ * The same at the end of a run, but what the client has sent may still pass:
+ * false if some of that is on its way.
+ */
+bool flow_finish(struct flow *f, enum reason reason);
+
 #endif

@@ -115,8 +115,16 @@ on_moved(void *arg)
 	flow_run(arg);
 }
 
+/* Close both, without a reset: that would drop what has not left yet. */
+static enum step
+end(struct flow *f)
+{
+	f->reset = false;
+	return flow_enter(f, PHASE_CLOSE);
+}
+
 /*
- * One side is gone, and so is the other.  If it had announced its end before,
+ * One side is gone, and so is the other.  If its end was passed on before,
  * nothing of it was cut, and it only did not wait for the other's.
  */
 static enum step
@@ -126,8 +134,8 @@ lost(struct flow *f)
 	bool is_client = stream_is_broken(client);
 	const struct stream *s = is_client ? client : upstream;
 
-	if (s->ended)
-		return flow_enter(f, PHASE_CLOSE);
+	if (s->ended && (is_client ? upstream : client)->shut)
+		return end(f);
 	return flow_stop(f,
 	    is_client ? REASON_CLIENT_ABORT : REASON_UP_RESPONSE,
 	    stream_text(s));
@@ -145,10 +153,8 @@ step_pass(struct flow *f)
 		return flow_stop(f, REASON_INTERNAL, "out of memory");
 	if (splice_state(p->splice) == SPLICE_LOST)
 		return lost(f);
-	if (splice_state(p->splice) == SPLICE_OVER) {
-		f->reset = false;
-		return flow_enter(f, PHASE_CLOSE);
-	}
+	if (splice_state(p->splice) == SPLICE_OVER)
+		return end(f);
 	uint64_t n = f->client->n_in + f->client->n_out + p->upstream->n_in +
 	    p->upstream->n_out;
 	if (n != p->n_moved) {
@@ -167,11 +173,11 @@ pass_is_over(struct flow *f)
 {
 	struct pass *p = f->pass;
 
-	if (f->phase != PHASE_PASS || p->splice == NULL)
+	if (p->splice == NULL)
 		return false;
 	/* The command may have ended this instant: see its end, too. */
 	splice_look(p->splice);
-	return f->client->ended;
+	return f->client->ended && p->upstream->shut;
 }
 
 void

@@ -22,8 +22,9 @@ struct pass {
 };
 
 /*
- * We are about to cut it.  True if that cuts nothing: the client has ended its
- * side, and only the upstream has not, or nobody is there any more.
+ * In PASS, once the command is gone and nobody will read any more: true if
+ * nothing is left to be done, since all that the client has sent was passed on,
+ * and its end.
  */
 bool pass_is_over(struct flow *f);
 

@@ -76,6 +76,18 @@ sandbox_close(struct sandbox *s)
 		flow_abort(LIST_FIRST(&s->flows), REASON_SHUTDOWN);
 }
 
+bool
+sandbox_finish(struct sandbox *s)
+{
+	struct flow *f, *next;
+
+	for (f = LIST_FIRST(&s->flows); f != NULL; f = next) {
+		next = LIST_NEXT(f, entry);
+		(void)flow_finish(f, REASON_SHUTDOWN);
+	}
+	return LIST_EMPTY(&s->flows);
+}
+
 void
 sandbox_free(struct sandbox *s)
 {

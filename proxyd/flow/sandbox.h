@@ -66,6 +66,11 @@ MUST_USE struct sandbox *sandbox_new(struct loop *l, const struct asks *asks,
 void sandbox_run(struct sandbox *s);
 /* End its flows; the reaper frees them. */
 void sandbox_close(struct sandbox *s);
+/*
+ * End them, but those that still pass on what a client has sent, who is gone;
+ * true if there are none.  To be called again until it is true.
+ */
+bool sandbox_finish(struct sandbox *s);
 /* Behind sandbox_close(), once the reaper has run. */
 void sandbox_free(struct sandbox *s);
 

@@ -25,6 +25,7 @@ def server(port, answer, host=HOST):
     """Answer each connection to port with answer(sock), in a thread."""
     family = socket.AF_INET6 if ':' in host else socket.AF_INET
     listening = socket.create_server((host, port), family=family)
+    threads = []
 
     def serve():
         while True:
@@ -32,7 +33,8 @@ def server(port, answer, host=HOST):
                 sock, _ = listening.accept()
             except OSError:
                 return
-            threading.Thread(target=guarded, args=(sock,)).start()
+            threads.append(threading.Thread(target=guarded, args=(sock,)))
+            threads[-1].start()
 
     def guarded(sock):
         with sock, contextlib.suppress(OSError):
@@ -47,6 +49,8 @@ def server(port, answer, host=HOST):
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()
         thread.join()
+        for each in threads:
+            each.join()
 
 
 def reset(sock):
@@ -341,6 +345,32 @@ def send_much(sock):
     for _ in range(1600):
         sock.sendall(BLOCK)
     sock.shutdown(socket.SHUT_WR)
+
+
+def test_what_was_sent_before_the_end_arrives(bed, names):
+    """The command does not wait, and neither does its run for long."""
+    here = bed('- allow: tcp://db.test:7001')
+    seen = []
+
+    def answer(sock):
+        time.sleep(0.1)  # while the command ends
+        seen.append(len(read_all(sock)))
+
+    with server(7001, answer):
+        got = inside(here, 'sock = connect(7001)\n'
+                     'sock.sendall(bytes(3 << 20))\n')
+    assert seen == [3 << 20] and got.exit == 0, got
+
+
+def test_the_end_of_the_command_is_no_refusal(bed, names):
+    here = bed('- allow: tcp://db.test:7001')
+    waits = threading.Event()
+    with server(7001, lambda sock: waits.wait(20)):
+        got = inside(here, 'sock = connect(7001)\n'
+                     'sock.sendall(b"bye")\n')
+        waits.set()
+    assert got.err == '' and got.reasons() == [], got
+    passed(got, 'allow.tcp', 'rule-1', 3, 0)
 
 
 def resident(pid):

@@ -427,6 +427,7 @@ do_line(struct play *p, struct slice s)
 		sandbox_run(w->sandbox);
 		world_turn(w);
 	} else if (take(&s, "shutdown")) {
+		(void)sandbox_finish(w->sandbox);
 		sandbox_close(w->sandbox);
 		world_turn(w);
 	} else if (take(&s, "hold"))
