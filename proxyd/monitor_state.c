@@ -15,6 +15,8 @@
 #include "crypto/digest.h"
 #include "proxyd/monitor_state.h"
 
+#define LOGS_A_SECOND 100 /* of one name */
+
 void
 state_sha256(struct slice bytes, char text[7 + 64 + 1])
 {
@@ -119,12 +121,16 @@ state_open(struct monitor *m)
 	return check_key(m, path);
 }
 
-/* $STATE/log/TIME-NAME.jsonl, or what --audit names. */
+/*
+ * What --audit names, or $STATE/log/TIME-NAME.jsonl.  `others` runs of that name
+ * have begun in this second: theirs are taken.
+ */
 static void
-log_path(struct monitor *m)
+log_path(struct monitor *m, unsigned others)
 {
 	char now[CLOCK_TEXT_SIZE];
 
+	buf_clear(&m->log_path);
 	if (m->cfg->audit != NULL) {
 		buf_put_str(&m->log_path, m->cfg->audit);
 		return;
@@ -134,7 +140,27 @@ log_path(struct monitor *m)
 	for (const char *p = now; *p != '\0' && *p != '.'; p++)
 		if (*p != ':')
 			buf_put_byte(&m->log_path, (uint8_t)*p);
-	buf_putf(&m->log_path, "Z-%s.jsonl", m->name);
+	buf_putf(&m->log_path, "Z-%s", m->name);
+	if (others != 0)
+		buf_putf(&m->log_path, "-%u", others + 1);
+	buf_put_str(&m->log_path, ".jsonl");
+}
+
+/* One of ours is a new file; one that the owner names may be there already. */
+static void
+open_log(struct monitor *m)
+{
+	int flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY |
+	    O_NOFOLLOW | O_NONBLOCK;
+
+	if (m->cfg->audit == NULL)
+		flags |= O_EXCL;
+	for (unsigned others = 0; others < LOGS_A_SECOND; others++) {
+		log_path(m, others);
+		m->log_fd = open(buf_text(&m->log_path), flags, 0600);
+		if (m->log_fd >= 0 || errno != EEXIST)
+			return;
+	}
 }
 
 /* Where others may rename, a log is theirs. */
@@ -180,11 +206,7 @@ state_open_log(struct monitor *m)
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct stat st;
 
-	log_path(m);
-	m->log_fd = open(buf_text(&m->log_path),
-	    O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW |
-		O_NONBLOCK,
-	    0600);
+	open_log(m);
 	if (m->log_fd < 0) {
 		monitor_fail(m, "cannot open the audit log %s: %s",
 		    buf_text(&m->log_path),

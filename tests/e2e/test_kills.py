@@ -20,7 +20,7 @@ ROUNDS = int(os.environ.get('DUENNA_ROUNDS', '8'))
 SEED = int(os.environ.get('DUENNA_SEED', '1'))
 A_RUN = 8    # deaths: two of each role, since the third cuts the sandbox off
 ROLES = ['worker', 'dialer', 'keeper', 'scribe']
-SIGNALS = [signal.SIGKILL] * 3 + [signal.SIGSEGV, signal.SIGTERM]
+SIGNALS = [signal.SIGKILL] * 3 + [signal.SIGABRT, signal.SIGTERM]
 RULES = '''
 - allow: https://api.test/v1/**
   credential: api
@@ -177,6 +177,7 @@ def one_run(here, rng, n):
             p for p, (_, line) in processes().items() if line[0]}), deaths
     got = run.wait(60)
     assert got.exit == (0 if peace else -9), (deaths, got)
+    assert 'Sanitizer' not in got.err and 'runtime error' not in got.err, got
     assert not family & {p for p, (_, line) in processes().items()
                          if line[0]}, deaths
     for path, came in answers(here):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bed import descendants, give
+from bed import descendants, give, read_lines
 from canary import forms, in_bytes
 
 API = '- allow: https://api.test/**\n  credential: api\n'
@@ -262,6 +262,19 @@ def test_two_runs_in_one_project_have_a_log_each(here):
     assert len(here.logs()) == 2
     for log in here.logs():
         assert os.stat(log).st_mode & 0o777 == 0o600
+
+
+def test_runs_of_one_name_share_the_home_and_no_log(here):
+    """L3-11, LG-14: four at once, in one second, and one after them."""
+    line = ['sh', '-c', 'echo $$ >> ~/mine; sleep 0.5; wc -l < ~/mine']
+    runs = [here.start(line, ['--name', 'same']) for _ in range(4)]
+    assert [r.wait().exit for r in runs] == [0] * 4
+    got = here.run(line, ['--name', 'same'])
+    assert got.out.strip() == '5', got
+    assert len(here.logs()) == 5
+    for log in here.logs():
+        assert 'Z-same' in log and read_lines(log)[-1]['seq'] > 4
+        assert here.duenna('audit', 'verify', log)[0] == 0
 
 
 def test_a_log_inside_what_the_command_may_write_is_refused(here):
