@@ -78,8 +78,11 @@ refuse_status(struct tunnel *t, unsigned status)
 static bool
 take(struct tunnel *t, size_t n)
 {
-	ssize_t got = recv(t->fd, t->in + t->n, n, 0);
+	ssize_t got;
 
+	do
+		got = recv(t->fd, t->in + t->n, n, 0);
+	while (got < 0 && errno == EINTR);
 	if (got < 0 || (size_t)got != n)
 		return false;
 	t->n += n;

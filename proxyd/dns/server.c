@@ -156,8 +156,11 @@ port_step(struct dns_port *port)
 		return true;
 	turn_round(&h);
 	part = (struct iovec){ .iov_base = out, .iov_len = w.n };
+	do
+		n = sendmsg(port->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
 	/* A datagram that finds no room is lost: the client asks again. */
-	if (sendmsg(port->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	if (n < 0)
 		log_debug("dns: answer lost: %s", strerror(errno));
 	return true;
 }

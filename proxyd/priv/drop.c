@@ -80,12 +80,22 @@ raise_descriptors(void)
 		log_info("RLIMIT_NOFILE: %s", strerror(errno));
 }
 
+/* What asks the monitor for something may be sent to all of one name. */
+static void
+ignore_signals(void)
+{
+	static const int numbers[] = { SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2 };
+
+	for (size_t i = 0; i < COUNT_OF(numbers); i++)
+		signal(numbers[i], SIG_IGN);
+}
+
 int
 isolate_start(enum role role UNUSED)
 {
 	struct rlimit none = { 0, 0 };
 
-	signal(SIGPIPE, SIG_IGN);
+	ignore_signals();
 	/* gmtime_r() would read /etc/localtime at its first call. */
 	tzset();
 	if (tie_to_monitor() != 0)

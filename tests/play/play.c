@@ -387,6 +387,17 @@ do_expect(struct play *p, struct slice s)
 }
 
 static void
+do_wall(struct play *p, struct slice s)
+{
+	bool back = take(&s, "back");
+
+	if (!back && !take(&s, "on"))
+		fail(p, "on or back?", s);
+	int64_t seconds = (int64_t)take_number(&s);
+	world_set_wall(&p->world, back ? -seconds : seconds);
+}
+
+static void
 do_line(struct play *p, struct slice s)
 {
 	struct world *w = &p->world;
@@ -412,6 +423,8 @@ do_line(struct play *p, struct slice s)
 		do_expect(p, s);
 	else if (take(&s, "clock"))
 		world_pass(w, take_number(&s));
+	else if (take(&s, "wall"))
+		do_wall(p, s);
 	else if (take(&s, "dials"))
 		w->dials = take_reason(p, &s);
 	else if (take(&s, "releases"))

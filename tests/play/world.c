@@ -488,11 +488,29 @@ world_turn(struct world *w)
 	}
 }
 
+static void
+set_clock(const struct world *w)
+{
+	int64_t wall_us = START_US + (int64_t)(w->now_ms - START_MS) * 1000 +
+	    w->wall_s * 1000000;
+
+	clock_set(w->now_ms, (uint64_t)wall_us);
+}
+
+void
+world_set_wall(struct world *w, int64_t seconds)
+{
+	w->wall_s += seconds;
+	set_clock(w);
+	timer_fire_due();
+	world_turn(w);
+}
+
 void
 world_pass(struct world *w, uint64_t ms)
 {
 	w->now_ms += ms;
-	clock_set(w->now_ms, START_US + (w->now_ms - START_MS) * 1000);
+	set_clock(w);
 	timer_fire_due();
 	world_turn(w);
 }

@@ -54,6 +54,7 @@ struct world {
 	bool scribe_behind; /* what is new waits */
 	bool dial_waits;    /* dials are not answered */
 	uint64_t now_ms;
+	int64_t wall_s;	     /* by how much the wall clock was set, in sum */
 	struct slice secret; /* what the keeper releases, or: */
 	struct slice (*value_of)(const struct world *w, uint32_t credential);
 };
@@ -76,5 +77,8 @@ void world_turn(struct world *w);
 
 /* Time passes: timers that are due fire, then everything happens. */
 void world_pass(struct world *w, uint64_t ms);
+
+/* Somebody sets the wall clock: so many seconds on, or back; no time passes. */
+void world_set_wall(struct world *w, int64_t seconds);
 
 #endif

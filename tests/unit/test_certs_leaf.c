@@ -7,6 +7,8 @@
 #include <openssl/evp.h>
 #include <openssl/x509v3.h>
 
+#include "base/attr.h"
+#include "base/clock.h"
 #include "base/ip.h"
 #include "certs/leaf.h"
 
@@ -63,7 +65,8 @@ mint(struct fixture *f, struct slice name, bool literal)
 
 /* As a strict client does: chain, name, purpose, X509_V_FLAG_X509_STRICT. */
 static int
-verify(struct fixture *f, X509 *leaf, const char *host, const char *ip)
+verify_at(struct fixture *f, X509 *leaf, const char *host, const char *ip,
+    time_t at)
 {
 	struct slice der = ca_cert(f->ca);
 	const uint8_t *p = der.p;
@@ -76,6 +79,7 @@ verify(struct fixture *f, X509 *leaf, const char *host, const char *ip)
 	X509_VERIFY_PARAM *param = X509_STORE_CTX_get0_param(ctx);
 	X509_VERIFY_PARAM_set_flags(param, X509_V_FLAG_X509_STRICT);
 	X509_VERIFY_PARAM_set_purpose(param, X509_PURPOSE_SSL_SERVER);
+	X509_VERIFY_PARAM_set_time(param, at);
 	if (host != NULL)
 		X509_VERIFY_PARAM_set1_host(param, host, 0);
 	if (ip != NULL)
@@ -86,6 +90,12 @@ verify(struct fixture *f, X509 *leaf, const char *host, const char *ip)
 	X509_STORE_free(store);
 	X509_free(root);
 	return result;
+}
+
+static int
+verify(struct fixture *f, X509 *leaf, const char *host, const char *ip)
+{
+	return verify_at(f, leaf, host, ip, time(NULL));
 }
 
 static bool
@@ -157,6 +167,34 @@ leaf_verifies_for_its_name_alone(void **state)
 	assert_int_equal(verify(f, cert, NULL, "192.0.2.1"),
 	    X509_V_ERR_IP_ADDRESS_MISMATCH);
 	X509_free(cert);
+}
+
+/*
+ * DO-15: whenever it was minted, before or after the clock was set by a day, it
+ * is valid then and now, and so is its CA.
+ */
+static void
+leaf_is_valid_when_the_clock_is_set_by_a_day(void **state)
+{
+	static const int64_t set_s[] = { -86400 + 60, 0, 86400 };
+	struct fixture *f = *state;
+	const int64_t now_s = (int64_t)(clock_wall_us() / 1000000);
+	const struct slice name = SLICE("ok.test");
+
+	for (size_t i = 0; i < COUNT_OF(set_s); i++) {
+		clock_set(0, (uint64_t)(now_s + set_s[i]) * 1000000);
+		X509 *cert = mint(f, name, false);
+		for (size_t j = 0; j < COUNT_OF(set_s); j++) {
+			time_t at = (time_t)(now_s + set_s[j]);
+			/* Minted on the morrow, it was not there a day ago. */
+			bool early = set_s[j] < set_s[i] - 86400;
+			assert_int_equal(verify_at(f, cert, "ok.test", NULL,
+					     at),
+			    early ? X509_V_ERR_CERT_NOT_YET_VALID : X509_V_OK);
+		}
+		X509_free(cert);
+	}
+	clock_set(0, 0);
 }
 
 static void
@@ -302,6 +340,7 @@ main(void)
 		cmocka_unit_test(leaf_has_the_profile_that_clients_accept),
 		cmocka_unit_test(leaf_names_the_bytes_of_the_ca_as_its_issuer),
 		cmocka_unit_test(leaf_verifies_for_its_name_alone),
+		cmocka_unit_test(leaf_is_valid_when_the_clock_is_set_by_a_day),
 		cmocka_unit_test(leaf_of_a_literal_has_an_address),
 		cmocka_unit_test(leaf_is_minted_for_clean_names_only),
 		cmocka_unit_test(leaf_is_minted_for_p256_keys_of_others_only),

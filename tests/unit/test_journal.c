@@ -336,6 +336,35 @@ limit_file(rlim_t bytes)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
 }
 
+/* DO-15: the order of a log is its numbers and its chain, not its times. */
+static void
+journal_goes_on_when_the_wall_clock_is_set(void **state UNUSED)
+{
+	static const uint64_t walls[] = { 1700000000000000, 1700086400000000,
+		1699913600000000, 1, 1700000000000000 };
+	int owner = 0;
+
+	new_file();
+	struct journal *j = open_and_start(false);
+	for (size_t i = 0; i < COUNT_OF(walls); i++) {
+		clock_set(0, walls[i]);
+		assert_true(put_flow(j, EVENT_FLOW_BEGIN, "a", &owner));
+		assert_true(put_flow(j, EVENT_FLOW_END, "a", &owner));
+		assert_true(journal_flush(j));
+		assert_true(journal_checkpoint(j));
+	}
+	clock_set(0, 0);
+	journal_free(j);
+	assert_int_equal(read_back(), 1 + 3 * COUNT_OF(walls));
+	assert_int_equal(count_lines(
+			     "\"time\":\"1970-01-01T00:00:00.000001Z\""),
+	    3);
+	j = open_and_start(true);
+	assert_true(put_stop(j));
+	journal_free(j);
+	unlink(path);
+}
+
 /* DO-18: of a flow that is over, or never began, nothing is kept. */
 static void
 journal_keeps_nothing_of_denied_requests(void **state UNUSED)
@@ -460,6 +489,7 @@ main(void)
 		    journal_takes_nothing_once_its_file_was_changed),
 		cmocka_unit_test(journal_goes_on_with_a_file_that_was_renamed),
 		cmocka_unit_test(journal_counts_denials_and_alarms_of_its_run),
+		cmocka_unit_test(journal_goes_on_when_the_wall_clock_is_set),
 		cmocka_unit_test(journal_keeps_nothing_of_denied_requests),
 		cmocka_unit_test(
 		    journal_that_cannot_write_loses_whole_records_and_counts_them),

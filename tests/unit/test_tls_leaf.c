@@ -336,6 +336,14 @@ leaf_is_minted_anew_at_half_its_life(void **state)
 	assert_null(leaf_find(c, &name));
 	clock_set(0, 0);
 	reset_done();
+
+	/* DO-15: a clock that is set back a day makes it too old as well. */
+	assert_non_null(leaf_ask(c, &name, WHO, on_done, NULL, &err));
+	bed_turn(b);
+	clock_set(1, now - 86400 * 1000000ULL);
+	assert_null(leaf_find(c, &name));
+	clock_set(0, 0);
+	reset_done();
 	unmake(b, c, end);
 }
 
