@@ -425,6 +425,13 @@ a_placeholder_is_no_oracle(void **state)
 	check_guesses("/v1/a", others, ours, 4);
 }
 
+static void
+rows_of_tunnels(void **state)
+{
+	(void)state;
+	case_file("up", 1, run_row);
+}
+
 int
 main(void)
 {
@@ -435,6 +442,7 @@ main(void)
 		cmocka_unit_test(rows_of_paths),
 		cmocka_unit_test(rows_of_framing),
 		cmocka_unit_test(rows_of_hellos),
+		cmocka_unit_test(rows_of_tunnels),
 	};
 
 	policies = case_text("policies.yaml");

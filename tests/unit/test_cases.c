@@ -47,6 +47,9 @@ take_head(struct peer *p)
 	struct urlpath path;
 	struct target *t = &p->req.target;
 
+	if (t->form == TARGET_AUTHORITY &&
+	    slice_eq_str(p->req.method, "CONNECT"))
+		return REASON_HTTP_CONNECT;
 	if (t->form != TARGET_ORIGIN && t->form != TARGET_ABSOLUTE)
 		return REASON_HTTP_TARGET_FORM;
 	if (urlpath_canon(t->path, LIMIT_PATH_SIZE, p->path, &path, &fail) !=
@@ -206,8 +209,9 @@ is_beyond_wire(enum reason r)
 {
 	return r == REASON_HTTP_HOST_DENIED || r == REASON_HTTP_HOST_MISMATCH ||
 	    r == REASON_HTTP_PATH_DENIED || r == REASON_HTTP_METHOD_DENIED ||
-	    r == REASON_HTTP_QUERY_DENIED || r == REASON_DENY_RULE ||
-	    r == REASON_TLS_SNI_DENIED || r == REASON_CRED_CLIENT_AUTH;
+	    r == REASON_HTTP_QUERY_DENIED || r == REASON_HTTP_UPGRADE ||
+	    r == REASON_DENY_RULE || r == REASON_TLS_SNI_DENIED ||
+	    r == REASON_CRED_CLIENT_AUTH;
 }
 
 static void
@@ -279,6 +283,13 @@ cases_of_hellos(void **state)
 	case_file("tl", 50, check_row);
 }
 
+static void
+cases_of_tunnels(void **state)
+{
+	(void)state;
+	case_file("up", 15, check_row);
+}
+
 int
 main(void)
 {
@@ -287,6 +298,7 @@ main(void)
 		cmocka_unit_test(cases_of_paths),
 		cmocka_unit_test(cases_of_framing),
 		cmocka_unit_test(cases_of_hellos),
+		cmocka_unit_test(cases_of_tunnels),
 	};
 
 	return cmocka_run_group_tests_name("cases", tests, NULL, NULL);
