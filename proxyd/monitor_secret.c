@@ -67,9 +67,6 @@ read_file(const char *path, uid_t owner, uint8_t *bytes, size_t max, size_t *n,
 	} else {
 		found = FOUND_HERE;
 		*n = (size_t)got;
-		if ((st.st_mode & (S_IRGRP | S_IROTH)) != 0 &&
-		    strncmp(path, "/run/secrets/", 13) != 0)
-			log_warn("%s can be read by others (chmod 600)", path);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -91,6 +88,17 @@ read_variable(const char *name, uint8_t *bytes, size_t max, size_t *n,
 	}
 	memcpy(bytes, value, *n);
 	return FOUND_HERE;
+}
+
+static void
+warn_if_open(const struct monitor *m, const char *path)
+{
+	struct stat st;
+
+	if (m->stage < STAGE_RUNNING && stat(path, &st) == 0 &&
+	    (st.st_mode & (S_IRGRP | S_IROTH)) != 0 &&
+	    strncmp(path, "/run/secrets/", 13) != 0)
+		log_warn("%s can be read by others (chmod 600)", path);
 }
 
 /* It could be guessed piece by piece, by what is masked. */
@@ -151,6 +159,8 @@ send_one(struct monitor *m, uint32_t i)
 		    SLICE_ARG(c.public.name), source, why);
 		return -1;
 	}
+	if (found == FOUND_HERE && c.from == SECRET_FILE)
+		warn_if_open(m, source);
 	if (found == FOUND_HERE)
 		warn_if_short(m, &c, bytes, n);
 	else

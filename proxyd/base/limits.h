@@ -55,6 +55,7 @@
 	X(SECRET_COMMAND_MS, 10000, "a secret's command, from its start to its end") \
 	X(SECRET_OUTPUT_SIZE, 65536, "what a secret's command prints")         \
 	X(SECRET_RETRY_MS, 10000, "a secret that could not be had is not asked for again") \
+	X(RELEASE_MS, 30000, "all credentials of a request, with the wait for fresh ones") \
 	X(RELEASES_WAITING, 256, "requests that wait for a secret")            \
 	X(SOCKET_BUFFER, 262144, "send and receive buffer of an accepted socket")
 /* clang-format on */

@@ -243,6 +243,13 @@ def test_a_variable_that_is_not_set_refuses_what_needs_it(bed):
     assert [r['host'] for r in here.origin_requests()] == ['ok.test']
 
 
+def test_a_secret_that_others_may_read_is_used_with_a_warning(bed):
+    here = bed(API)
+    os.chmod(here.settings + '/token', 0o640)
+    got = here.run('curl -sS https://api.test/_whoami')
+    assert '"good"' in got.out and 'chmod 600' in got.err, got
+
+
 def test_a_secret_that_others_may_write_does_not_start(bed):
     here = bed(API)
     os.chmod(here.settings + '/token', 0o620)
@@ -324,6 +331,8 @@ def test_a_query_credential_is_in_its_parameter_and_nowhere_else(bed):
         assert not in_bytes(text.encode(), forms(here.canary)), got
     assert 'key=' + '*' * len(here.canary) in got.out, got
     assert got.reasons()[-1] == 'cred.client_auth', got
+    said = here.duenna('explain', 'https://api.test/x')[1]
+    assert 'credential `api` in the parameter key' in said, said
     up = [r['duenna.bytes.up'] for r in got.find(event='request.end')]
     assert up[0] < 200 + len('key='), got  # its length is not counted
 
