@@ -259,7 +259,8 @@ flows_survive_random_peers(void **state)
 	    "# %zu flows ended by themselves, %zu requests allowed, %zu "
 	    "passed unread\n",
 	    finished, requests, passed);
-	assert_true(finished > SEEDS && requests > 2 * SEEDS && passed > SEEDS / 2);
+	assert_true(
+	    finished > SEEDS && requests > 2 * SEEDS && passed > SEEDS / 2);
 }
 
 int
