@@ -84,11 +84,10 @@ static void
 make(void)
 {
 	sum = suggest_end(suggest, &yaml);
-	print_message("%s\n", buf_text(&yaml));
 	assert_false(yaml.failed);
 	bed_load(&after, NULL, buf_text(&yaml));
 	if (after.program == NULL)
-		fail_msg("%s", buf_text(&after.text));
+		fail_msg("%s\n%s", buf_text(&yaml), buf_text(&after.text));
 }
 
 static bool
