@@ -167,8 +167,9 @@ refuse(const struct peer *p, struct slice body, struct event *e)
 	return event_check(e, &field);
 }
 
-static void
-take_record(struct peer *p, struct event *e, uint32_t id)
+/* False: it will not be in the log. */
+static bool
+take_record(struct peer *p, struct event *e)
 {
 	struct scribe *s = p->scribe;
 
@@ -177,14 +178,11 @@ take_record(struct peer *p, struct event *e, uint32_t id)
 	if ((e->kind == EVENT_ALARM || e->kind == EVENT_GAP) &&
 	    (p->role == ROLE_WORKER || !event_has(e, FIELD_ROLE)))
 		event_str(e, FIELD_ROLE, role_name(p->role));
-	if (journal_put(s->journal, e, p))
-		wait_for_flush(p, id);
-	else
-		say_written(p, id, false);
+	return journal_put(s->journal, e, p);
 }
 
-/* A record before the log is started: kept, in its order. */
-static void
+/* A record before the log is started: kept, in its order.  False: it is not. */
+static bool
 keep_early(struct peer *p, struct slice body, uint32_t id)
 {
 	struct scribe *s = p->scribe;
@@ -192,10 +190,8 @@ keep_early(struct peer *p, struct slice body, uint32_t id)
 
 	if (s->n_early < SCRIBE_EARLY_MAX && !s->hopeless)
 		e = calloc(1, sizeof(*e) + body.n);
-	if (e == NULL) {
-		say_written(p, id, false);
-		return;
-	}
+	if (e == NULL)
+		return false;
 	e->peer = p;
 	e->id = id;
 	e->n = body.n;
@@ -203,56 +199,83 @@ keep_early(struct peer *p, struct slice body, uint32_t id)
 		memcpy(e->bytes, body.p, body.n);
 	STAILQ_INSERT_TAIL(&s->early, e, entry);
 	s->n_early++;
+	return true;
+}
+
+static bool
+is_early(const struct scribe *s)
+{
+	return s->journal == NULL || !journal_is_started(s->journal);
+}
+
+/* What this role may say, in `e`. */
+static bool
+is_good(struct peer *p, struct slice body, struct event *e)
+{
+	const char *wrong;
+
+	if (p->scribe->stopped)
+		return false;
+	wrong = refuse(p, body, e);
+	if (wrong != NULL && p->n_refused++ == 0)
+		log_warn("record of the %s not taken: %s", role_name(p->role),
+		    wrong);
+	return wrong == NULL;
 }
 
 void
 scribe_take_event(struct peer *p, struct slice body, uint32_t id)
 {
 	struct scribe *s = p->scribe;
-	const char *wrong = NULL;
 	struct event e;
 
-	if (s->journal == NULL || !journal_is_started(s->journal)) {
-		keep_early(p, body, id);
+	if (is_early(s)) {
+		if (!keep_early(p, body, id))
+			say_written(p, id, false);
 		return;
 	}
-	if (body.n == 0) {
+	if (body.n == 0)
 		wait_for_flush(p, id);
-		return;
-	}
-	if (s->stopped) {
+	else if (!is_good(p, body, &e))
 		say_written(p, id, false);
-		return;
-	}
-	wrong = refuse(p, body, &e);
-	if (wrong != NULL) {
-		if (p->n_refused++ == 0)
-			log_warn("record of the %s not taken: %s",
-			    role_name(p->role), wrong);
-		say_written(p, id, false);
-	} else if (e.kind == EVENT_STOP) {
+	else if (e.kind == EVENT_STOP)
 		begin_stop(s, id);
-	} else {
-		take_record(p, &e, id);
+	else if (take_record(p, &e))
+		wait_for_flush(p, id);
+	else
+		say_written(p, id, false);
+}
+
+/* All records of a message; false: not all of them. */
+static bool
+take_all(struct peer *p, struct slice body)
+{
+	struct rd r = rd_of(body);
+	bool good = true;
+	struct event e;
+
+	while (good && !rd_is_done(&r)) {
+		struct slice one = rd_slice16(&r);
+		good = !r.bad && one.n != 0;
+		if (!good)
+			p->n_refused++;
+		else if (is_early(p->scribe))
+			good = keep_early(p, one, 0);
+		else
+			good = is_good(p, one, &e) && take_record(p, &e);
 	}
+	return good;
 }
 
 void
 scribe_take_events(struct peer *p, struct slice body, uint32_t id)
 {
-	struct rd r = rd_of(body);
+	bool good = take_all(p, body);
 
-	while (!rd_is_done(&r)) {
-		struct slice one = rd_slice16(&r);
-		/* An empty one would be a question. */
-		if (r.bad || one.n == 0) {
-			p->n_refused++;
-			break;
-		}
-		scribe_take_event(p, one, 0);
-	}
-	if (id != 0)
-		scribe_take_event(p, (struct slice){ 0 }, id);
+	if (!good)
+		say_written(p, id, false);
+	/* The empty one, behind all that was taken. */
+	scribe_take_event(p, (struct slice){ 0 }, good ? id : 0);
 }
 
 void

@@ -133,7 +133,7 @@ enum op {
 	 *
 	 * EVENT    an encoded event (audit/event.h); id 0: no answer wanted.
 	 *          Empty: writes nothing, is answered when all before it are
-	 * EVENTS   several of them, each s16; one answer behind the last
+	 * EVENTS   several of them, each s16; one answer: 1 if all are in it
 	 * WRITTEN  u8 1: it is in the log, 0: it could not be written
 	 * STATUS   scribe -> all: u8 1: the log takes records, 0: it does not
 	 * TALLY    scribe -> monitor, before the WRITTEN of a STOP: u64 denials,

@@ -57,13 +57,22 @@ kept_drop(struct kept *k)
 }
 
 void
+kept_forget(struct kept *k)
+{
+	if (k->on_written != NULL)
+		k->list->n_of[k->state]++;
+	k->on_written = NULL;
+	k->once = true;
+}
+
+void
 kept_drop_silent_before(const struct kept *until)
 {
 	struct kept *k = TAILQ_FIRST(&until->list->head);
 
 	while (k != NULL && k != until) {
 		struct kept *next = TAILQ_NEXT(k, entry);
-		if (k->state == SILENT)
+		if (k->state == SILENT && k->on_written == NULL)
 			kept_drop(k);
 		k = next;
 	}

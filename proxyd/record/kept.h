@@ -25,13 +25,13 @@ struct kept {
 	TAILQ_ENTRY(kept) entry;
 	struct kept_list *list; /* borrowed */
 	enum kept_state state;	/* written by kept_set() alone */
-	uint32_t id;		/* of the request, when ASKED */
+	uint32_t id;		/* of the message that asked; 0: none */
 	bool was_sent;		/* to some scribe */
-	bool barrier;		/* no record: asks for those before it */
-	recorder_on_written *on_written;
+	bool once;		/* of no use to another scribe */
+	recorder_on_written *on_written; /* NULL: nobody waits for it */
 	void *arg;
 	size_t n;
-	uint8_t bytes[]; /* the encoded event; none if it has a callback */
+	uint8_t bytes[]; /* the encoded event */
 };
 
 void kept_init(struct kept_list *list, struct recorder *r);
@@ -43,7 +43,11 @@ MUST_USE struct kept *kept_add(struct kept_list *list, struct slice bytes,
 void kept_set(struct kept *k, enum kept_state state);
 void kept_drop(struct kept *k);
 
-/* All SILENT ones before `until` are in the log. */
+/* Nobody waits for it any more; what becomes of it is all the same. */
+void kept_forget(struct kept *k);
+
+/* All SILENT ones that nobody waits for before `until` are
+ * in the log. */
 void kept_drop_silent_before(const struct kept *until);
 
 #endif

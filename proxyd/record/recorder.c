@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Theory.  All that was sent, or shall be, stands in one list in its order,
- * until the scribe has confirmed it.  The scribe writes what comes over one
- * channel in order, so an answer confirms everything without a callback that
- * stands before it as well.  Therefore only one record without a callback asks
- * for an answer at a time; when that comes and others were sent meanwhile, an
- * EVENT without a body asks for them.
+ * until the scribe has confirmed it.  Its tail is the batch: what was said in
+ * this turn of the loop, UNSENT.  At the end of the turn that leaves in one
+ * message, or in a few if it is long.
  *
- * Those without a callback leave together at the end of the loop's turn, in one
- * message (the batch): they are the tail of the list, all UNSENT.  One with a
- * callback leaves at once, behind them.
+ * The scribe writes what comes over one channel in order, so an answer confirms
+ * everything that stands before it as well.  Therefore a message asks for an
+ * answer only if somebody waits for a record in it, or if no other question is
+ * open; when its answer comes and others were sent meanwhile, an EVENT without a
+ * body asks for them.  All who wait for a record of one message get its answer,
+ * which is "no" if any of its records was not taken.
  */
 #include <event2/event.h>
 
@@ -21,8 +22,8 @@
 #include "record/kept.h"
 #include "record/recorder.h"
 
-#define FLUSH_S 1	 /* aggregated denials leave this often */
-#define BATCH_SIZE 16384 /* bytes of a batch, with its lengths */
+#define FLUSH_S 1	  /* aggregated denials leave this often */
+#define MESSAGE_MAX 16384 /* bytes of several records in one message */
 
 struct recorder {
 	struct loop *loop;	 /* borrowed */
@@ -32,13 +33,12 @@ struct recorder {
 	recorder_on_ready *on_ready;
 	void *arg;
 	struct kept_list list;
-	uint64_t lost;	    /* records that could not be kept */
-	struct kept *batch; /* its first entry; NULL: none */
-	size_t batch_size;
+	uint64_t lost;		 /* records that could not be kept */
+	struct kept *batch;	 /* its first entry; NULL: none */
 	struct event *send;	 /* owned; active while there is a batch */
 	struct denials *denials; /* owned */
 	struct event *flush;	 /* owned; pending while there are any */
-	uint8_t scratch[EVENT_SIZE_MAX], message[BATCH_SIZE];
+	uint8_t scratch[EVENT_SIZE_MAX], message[MESSAGE_MAX];
 };
 
 static void on_send(evutil_socket_t fd, short what, void *arg);
@@ -126,18 +126,18 @@ static void on_answer(struct msg *m, void *arg);
 static void send_gap(struct recorder *r);
 
 /*
- * Send an entry, as a question if nobody without a callback asks yet.  False:
- * the channel refused it, which it does for want of memory or because it is
- * closed and has not said so; then the next scribe gets it.
+ * Send a message, as a question if `asks` or if there is no other; `k` is its
+ * last record.  False: the channel refused it, which it does for want of memory
+ * or because it is closed and has not said so.
  */
 static bool
-transmit(struct kept *k, uint16_t op, struct slice body)
+transmit(struct kept *k, bool asks, uint16_t op, struct slice body)
 {
 	struct recorder *r = k->list->recorder;
 	struct msg m = { .op = op, .body = body };
 	enum err err = ERR_NONE;
 
-	if (k->on_written != NULL || r->list.n_of[ASKED] == 0) {
+	if (asks || r->list.n_of[ASKED] == 0) {
 		k->id = channel_ask(r->channel, &m, on_answer, k, &err);
 		if (k->id == 0)
 			return false;
@@ -151,37 +151,85 @@ transmit(struct kept *k, uint16_t op, struct slice body)
 	return true;
 }
 
-/* The tail of the list in one message; what fails is the next scribe's. */
-static void
-send_batch(struct recorder *r)
+/* As much of the batch as one message holds. */
+static bool
+send_some(struct recorder *r)
 {
-	struct kept *first = r->batch, *last, *k;
+	struct kept *first = r->batch, *last = NULL, *k;
 	struct wr w = wr_of(r->message, sizeof(r->message));
+	bool asks = false;
 
-	r->batch = NULL;
-	r->batch_size = 0;
-	if (first == NULL)
-		return;
-	last = TAILQ_LAST(&r->list.head, kept_head);
-	if (first == last) {
-		(void)transmit(first, OP_EVENT,
-		    slice_of(first->bytes, first->n));
-		return;
-	}
-	for (k = first; k != NULL; k = TAILQ_NEXT(k, entry))
+	for (k = first; k != NULL && (k == first || w.n + k->n + 2 <= w.max);
+	     k = TAILQ_NEXT(k, entry)) {
 		wr_slice16(&w, slice_of(k->bytes, k->n));
-	if (w.bad || !transmit(last, OP_EVENTS, wr_slice(&w)))
-		return;
+		asks = asks || k->on_written != NULL;
+		last = k;
+	}
+	if (first == last) {
+		if (!transmit(first, asks, OP_EVENT,
+			slice_of(first->bytes, first->n)))
+			return false;
+	} else if (!transmit(last, asks, OP_EVENTS, wr_slice(&w))) {
+		return false;
+	}
 	for (k = first; k != last; k = TAILQ_NEXT(k, entry)) {
 		kept_set(k, SILENT);
+		k->id = last->id;
 		k->was_sent = true;
+	}
+	r->batch = TAILQ_NEXT(last, entry);
+	return true;
+}
+
+/* False: some of it is there still. */
+static bool
+send_batch(struct recorder *r)
+{
+	while (r->batch != NULL)
+		if (!send_some(r))
+			return false;
+	return true;
+}
+
+/* Who waits for a record of that message, but for the batch; 0: of none. */
+static struct kept *
+find_waiting(struct recorder *r, uint32_t id)
+{
+	struct kept *k;
+
+	TAILQ_FOREACH(k, &r->list.head, entry) {
+		if (k == r->batch)
+			return NULL;
+		if (k->on_written != NULL && k->id == id)
+			return k;
+	}
+	return NULL;
+}
+
+/* A call may send others, or forget some. */
+static void
+call_waiting(struct recorder *r, uint32_t id, bool written)
+{
+	struct kept *k;
+
+	while ((k = find_waiting(r, id)) != NULL) {
+		recorder_on_written *on_written = k->on_written;
+		void *waiter = k->arg;
+		kept_drop(k);
+		on_written(written, waiter);
 	}
 }
 
 static void
 on_send(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
-	send_batch(arg);
+	struct recorder *r = arg;
+
+	if (send_batch(r))
+		return;
+	/* The next scribe gets the rest; nobody waits for that. */
+	r->batch = NULL;
+	call_waiting(r, 0, false);
 }
 
 /* An entry that has just been kept: to the others of this turn. */
@@ -190,11 +238,10 @@ add_to_batch(struct kept *k)
 {
 	struct recorder *r = k->list->recorder;
 
-	if (r->batch == NULL) {
-		r->batch = k;
-		event_active(r->send, EV_TIMEOUT, 1);
-	}
-	r->batch_size += k->n + 2;
+	if (r->batch != NULL)
+		return;
+	r->batch = k;
+	event_active(r->send, EV_TIMEOUT, 1);
 }
 
 /* Others were sent since the last question: ask for those. */
@@ -204,15 +251,13 @@ ask_for_rest(struct recorder *r)
 	if (r->list.n_of[ASKED] != 0 || r->list.n_of[SILENT] == 0 ||
 	    !recorder_has_scribe(r))
 		return;
-	if (r->batch != NULL) {
-		send_batch(r);
-		return;
-	}
+	if (r->batch != NULL)
+		return; /* it will ask */
 	struct kept *k = kept_add(&r->list, (struct slice){ 0 }, NULL, NULL);
 	if (k == NULL)
 		return;
-	k->barrier = true;
-	if (!transmit(k, OP_EVENT, (struct slice){ 0 }))
+	k->once = true;
+	if (!transmit(k, true, OP_EVENT, (struct slice){ 0 }))
 		kept_drop(k);
 }
 
@@ -224,7 +269,7 @@ lose(struct kept *k)
 	void *waiter = k->arg;
 
 	k->id = 0;
-	if (on_written == NULL && !k->barrier) {
+	if (on_written == NULL && !k->once) {
 		kept_set(k, UNSENT);
 		return;
 	}
@@ -238,8 +283,7 @@ on_answer(struct msg *m, void *arg)
 {
 	struct kept *k = arg;
 	struct recorder *r = k->list->recorder;
-	recorder_on_written *on_written = k->on_written;
-	void *waiter = k->arg;
+	uint32_t id = k->id;
 
 	if (m == NULL) {
 		lose(k);
@@ -248,15 +292,15 @@ on_answer(struct msg *m, void *arg)
 	struct rd rd = rd_of(m->body);
 	bool written = rd_u8(&rd) == 1 && rd_is_done(&rd);
 	kept_drop_silent_before(k);
-	kept_drop(k);
+	if (k->on_written == NULL)
+		kept_drop(k);
 	send_gap(r);
 	ask_for_rest(r);
-	if (on_written != NULL)
-		on_written(written, waiter);
+	call_waiting(r, id, written);
 	tell_ready(r);
 }
 
-/* Every entry that was sent; a callback may change the list meanwhile. */
+/* All that was sent or is waited for; a callback may change the list. */
 static void
 lose_all(struct recorder *r)
 {
@@ -264,7 +308,8 @@ lose_all(struct recorder *r)
 
 	do {
 		TAILQ_FOREACH(k, &r->list.head, entry)
-			if (k->state != UNSENT)
+			if (k->state != UNSENT || k->on_written != NULL ||
+			    k->once)
 				break;
 		if (k != NULL)
 			lose(k);
@@ -284,7 +329,7 @@ send_again(struct kept *k)
 		body = slice_of(r->scratch,
 		    event_encode(&e, r->scratch, EVENT_SIZE_MAX));
 	}
-	return transmit(k, OP_EVENT, body);
+	return transmit(k, false, OP_EVENT, body);
 }
 
 static void
@@ -312,7 +357,6 @@ leave_channel(struct recorder *r)
 	r->channel = NULL;
 	r->takes = false;
 	r->batch = NULL;
-	r->batch_size = 0;
 	if (old != NULL)
 		TAILQ_FOREACH(k, &r->list.head, entry)
 			channel_cancel(old, k->id);
@@ -348,43 +392,38 @@ recorder_take_msg(struct recorder *r, const struct msg *m)
 	tell_ready(r);
 }
 
+/* NULL: there is no room for it. */
+static struct kept *
+keep(struct recorder *r, struct slice body, recorder_on_written *on_written,
+    void *arg)
+{
+	struct kept *k = NULL;
+
+	if (r->list.n < RECORDER_KEPT_MAX &&
+	    r->list.size + body.n <= RECORDER_KEPT_SIZE)
+		k = kept_add(&r->list, body, on_written, arg);
+	if (k != NULL && recorder_has_scribe(r))
+		add_to_batch(k);
+	return k;
+}
+
 /* With a callback: now or not at all. */
 static int
 send_waiting(struct recorder *r, struct slice body,
     recorder_on_written *on_written, void *arg)
 {
-	struct kept *k;
-
-	if (!recorder_has_scribe(r) || !r->takes ||
-	    r->list.n >= RECORDER_KEPT_MAX)
+	if (!recorder_has_scribe(r) || !r->takes)
 		return -1;
-	send_batch(r);
-	k = kept_add(&r->list, (struct slice){ 0 }, on_written, arg);
-	if (k == NULL)
-		return -1;
-	if (transmit(k, OP_EVENT, body))
-		return 0;
-	kept_drop(k);
-	return -1;
+	return keep(r, body, on_written, arg) == NULL ? -1 : 0;
 }
 
 static int
 send_kept(struct recorder *r, struct slice body)
 {
-	struct kept *k = NULL;
-
-	if (r->batch_size + body.n + 2 > BATCH_SIZE)
-		send_batch(r);
-	if (r->list.n < RECORDER_KEPT_MAX &&
-	    r->list.size + body.n <= RECORDER_KEPT_SIZE)
-		k = kept_add(&r->list, body, NULL, NULL);
-	if (k == NULL) {
-		r->lost++;
-		return -1;
-	}
-	if (recorder_has_scribe(r))
-		add_to_batch(k);
-	return 0;
+	if (keep(r, body, NULL, NULL) != NULL)
+		return 0;
+	r->lost++;
+	return -1;
 }
 
 /* What a sandbox can cause at will, without anything going out. */
@@ -432,15 +471,11 @@ recorder_send(struct recorder *r, const struct event *e,
 void
 recorder_forget(struct recorder *r, const void *arg)
 {
-	struct kept *k, *next;
+	struct kept *k;
 
-	for (k = TAILQ_FIRST(&r->list.head); k != NULL; k = next) {
-		next = TAILQ_NEXT(k, entry);
-		if (k->on_written == NULL || k->arg != arg)
-			continue;
-		channel_cancel(r->channel, k->id);
-		kept_drop(k);
-	}
+	TAILQ_FOREACH(k, &r->list.head, entry)
+		if (k->on_written != NULL && k->arg == arg)
+			kept_forget(k);
 }
 
 void
@@ -450,7 +485,7 @@ recorder_flush(struct recorder *r)
 
 	while (denials_take(r->denials, &e))
 		(void)send_now(r, &e, NULL, NULL);
-	send_batch(r);
+	(void)send_batch(r);
 }
 
 static void

@@ -15,8 +15,8 @@
  * (LIMIT_DENIALS_PER_S, LIMIT_DENIALS_BURST).  Above it equal ones (event,
  * reason, host, method) become one record a second with "duenna.count".
  *
- * Records without a callback leave at the end of the loop's turn, all in one
- * message.  Never calls back from inside recorder_send().
+ * All records of a turn of the loop leave at its end, in one message.  Never
+ * calls back from inside recorder_send().
  */
 #ifndef RECORD_RECORDER_H
 #define RECORD_RECORDER_H
@@ -89,7 +89,7 @@ MUST_USE int recorder_send(struct recorder *r, const struct event *e,
 /* Whoever waits with this `arg` is not called any more. */
 void recorder_forget(struct recorder *r, const void *arg);
 
-/* Send now what was aggregated, and what waits for others: at a role's end. */
+/* Send now what was aggregated and what was kept for the end of the turn. */
 void recorder_flush(struct recorder *r);
 
 #endif

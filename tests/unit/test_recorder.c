@@ -215,6 +215,7 @@ a_callback_comes_once_the_scribe_has_written(void **state)
 
 	connect_scribe(b, true);
 	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
+	run(b);
 	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
 	assert_int_equal(b->yes + b->no, 0);
 	run(b);
@@ -298,15 +299,78 @@ ends_of_a_turn_leave_in_one_message(void **state)
 	confirm(b, b->got[49].id, true);
 	run(b);
 	assert_true(recorder_is_empty(b->r));
-	/* One that is waited for leaves at once, behind them. */
-	assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), 0);
+}
+
+static void
+who_waits_in_one_message_gets_one_answer(void **state)
+{
+	struct bed *b = *state;
+
+	connect_scribe(b, true);
+	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
+	assert_int_equal(send_kind(b, EVENT_REQUEST_BEGIN, on_written), 0);
 	assert_int_equal(send_kind(b, EVENT_DNS, NULL), 0);
+	run(b);
+	assert_int_equal(b->n_messages, 1);
+	assert_int_equal(b->got[0].kind, EVENT_FLOW_BEGIN);
+	assert_int_equal(b->got[1].kind, EVENT_REQUEST_BEGIN);
+	assert_int_equal(b->got[2].kind, EVENT_DNS);
+	/* Another message meanwhile has an answer of its own. */
 	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
 	run(b);
-	assert_int_equal(b->n_messages, 3);
-	assert_int_equal(b->got[50].kind, EVENT_FLOW_END);
-	assert_int_equal(b->got[51].kind, EVENT_DNS);
-	assert_int_equal(b->got[52].kind, EVENT_FLOW_BEGIN);
+	assert_int_equal(b->yes + b->no, 0);
+	confirm(b, b->got[2].id, false);
+	run(b);
+	assert_int_equal(b->no, 2);
+	assert_int_equal(b->yes, 0);
+	confirm(b, b->got[3].id, true);
+	run(b);
+	assert_int_equal(b->yes, 1);
+	assert_true(recorder_is_empty(b->r));
+}
+
+static void
+who_waits_in_a_message_that_cannot_leave_is_told(void **state)
+{
+	struct bed *b = *state;
+
+	connect_scribe(b, true);
+	assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), 0);
+	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
+	/* The scribe ends before this turn does. */
+	channel_free(b->scribe);
+	b->scribe = NULL;
+	assert_int_equal(b->yes + b->no, 0);
+	run(b);
+	assert_int_equal(b->no, 1);
+	channel_free(b->ours);
+	b->ours = NULL;
+	run(b);
+	b->answers = true;
+	connect_scribe(b, true);
+	/* What had happened is the next one's. */
+	assert_int_equal(b->n_got, 1);
+	assert_int_equal(b->got[0].kind, EVENT_FLOW_END);
+}
+
+static void
+who_is_forgotten_takes_nobody_along(void **state)
+{
+	struct bed *b = *state;
+	int other = 0;
+	struct event e;
+
+	event_init(&e, EVENT_FLOW_BEGIN);
+	connect_scribe(b, true);
+	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
+	assert_int_equal(recorder_send(b->r, &e, on_written, &other), 0);
+	recorder_forget(b->r, &other);
+	run(b);
+	confirm(b, b->got[1].id, true);
+	run(b);
+	assert_int_equal(b->yes, 1);
+	assert_int_equal(other, 0);
+	assert_true(recorder_is_empty(b->r));
 }
 
 static void
@@ -362,6 +426,7 @@ a_channel_that_is_replaced_loses_nothing(void **state)
 	connect_scribe(b, true);
 	assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), 0);
 	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
+	run(b);
 	old_ours = b->ours;
 	old_scribe = b->scribe;
 	b->answers = true;
@@ -488,6 +553,9 @@ main(void)
 		T(who_is_forgotten_is_not_called),
 		T(ends_are_asked_for_one_at_a_time),
 		T(ends_of_a_turn_leave_in_one_message),
+		T(who_waits_in_one_message_gets_one_answer),
+		T(who_waits_in_a_message_that_cannot_leave_is_told),
+		T(who_is_forgotten_takes_nobody_along),
 		T(ends_that_are_long_leave_one_by_one),
 		T(ends_are_kept_for_the_next_scribe),
 		T(a_channel_that_is_replaced_loses_nothing),

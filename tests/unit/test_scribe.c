@@ -276,12 +276,17 @@ records_of_one_message_have_one_answer(void **state)
 	send_two(b, (struct slice){ 0 }, 5);
 	assert_true(is_written(b, b->worker, 5));
 	assert_int_equal(count_lines(b, "\"event\":\"flow.begin\""), 2);
-	/* What is cut, or empty, is refused; the rest was good. */
+	/* What is cut, empty or no record: then the answer is no. */
 	send_two(b, SLICE("\0\x09x"), 6);
-	assert_true(is_written(b, b->worker, 6));
+	assert_false(is_written(b, b->worker, 6));
 	send_two(b, SLICE("\0\0"), 7);
-	assert_true(is_written(b, b->worker, 7));
-	assert_int_equal(count_lines(b, "\"event\":\"flow.begin\""), 6);
+	assert_false(is_written(b, b->worker, 7));
+	send_two(b, SLICE("\0\1x"), 8);
+	assert_false(is_written(b, b->worker, 8));
+	/* What stood before it was taken. */
+	send_two(b, (struct slice){ 0 }, 9);
+	assert_true(is_written(b, b->worker, 9));
+	assert_int_equal(count_lines(b, "\"event\":\"flow.begin\""), 10);
 	stop(b);
 	assert_true(receive(b, b->monitor, OP_TALLY));
 	assert_true(is_written(b, b->monitor, 99));
