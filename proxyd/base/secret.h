@@ -21,7 +21,7 @@ struct secret {
 /* Copy `bytes` in.  0, or -1 with ERR_MEMORY; the caller wipes its own copy. */
 MUST_USE int secret_init(struct secret *s, struct slice bytes, enum err *err);
 
-/* Wipe and unmap; an empty one stays so. */
+/* Wipe; the page may hold the next secret.  An empty one stays so. */
 void secret_release(struct secret *s);
 
 static inline struct slice

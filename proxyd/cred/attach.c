@@ -31,14 +31,26 @@ half_of(const struct program_credential *c, struct slice pair)
 				   slice_from(pair, c->user.n + 1);
 }
 
+static int
+decode(struct slice text, struct secret *into, enum err *err)
+{
+	uint8_t plain[SECRET_MAX];
+	size_t n = 0;
+	int result = -1;
+
+	*err = ERR_MESSAGE;
+	if (base64_decode(text, plain, &n))
+		result = secret_init(into, slice_of(plain, n), err);
+	explicit_bzero(plain, sizeof(plain));
+	return result;
+}
+
 /* What has to be looked for in bodies: the secret without what is ours. */
 static int
 find_secret(struct attach *a, struct slice value, enum err *err)
 {
 	const struct program_credential *c = &a->of[a->n];
-	uint8_t plain[SECRET_MAX];
-	size_t n = 0;
-	int result = -1;
+	int result;
 
 	*err = ERR_MESSAGE;
 	if (!slice_has_prefix(value, c->prefix))
@@ -46,10 +58,7 @@ find_secret(struct attach *a, struct slice value, enum err *err)
 	a->secrets[a->n] = slice_from(value, c->prefix.n);
 	if (c->kind != CREDENTIAL_BASIC)
 		return 0;
-	if (base64_decode(a->secrets[a->n], plain, &n))
-		result =
-		    secret_init(&a->decoded[a->n], slice_of(plain, n), err);
-	explicit_bzero(plain, sizeof(plain));
+	result = decode(a->secrets[a->n], &a->decoded[a->n], err);
 	a->secrets[a->n] = half_of(c, secret_slice(&a->decoded[a->n]));
 	return result;
 }

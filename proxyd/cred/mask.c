@@ -13,7 +13,7 @@
 struct mask {
 	const struct search *forms; /* borrowed */
 	uint8_t held[MASK_HOLD_MAX];
-	size_t n_held;
+	size_t n_held, n_used; /* now, and at most until now */
 	uint64_t hits;
 };
 
@@ -188,29 +188,51 @@ add_numbers(struct form *f, struct slice secret, const char *hex)
 	return add(f, &w);
 }
 
-/* The forms whose hex digits come in two cases. */
+/* Every byte in hex digits, which come in two cases. */
+static bool
+add_digits(struct form *f, struct slice secret, const char *hex)
+{
+	return add_hex(f, secret, hex) && add_numbers(f, secret, hex) &&
+	    add_percent(f, secret, &percents[0], hex);
+}
+
+/* The other forms with hex digits. */
 static bool
 add_with_digits(struct form *f, struct slice secret, const char *hex)
 {
-	bool good = add_hex(f, secret, hex) && add_numbers(f, secret, hex) &&
-	    add_json(f, secret, "\"\\", "<>&'", hex) &&
+	bool good = add_json(f, secret, "\"\\", "<>&'", hex) &&
 	    add_json(f, secret, "\"\\", "<>&'=", hex) &&
 	    add_json(f, secret, "\\", "\"<>&'+`", hex);
 
-	for (size_t i = 0; i < COUNT_OF(percents); i++)
+	for (size_t i = 1; i < COUNT_OF(percents); i++)
 		good = good && add_percent(f, secret, &percents[i], hex);
 	return good;
+}
+
+/* Made of what nobody escapes who leaves anything as it is: most tokens are. */
+static bool
+is_never_escaped(struct slice secret)
+{
+	for (size_t i = 0; i < secret.n; i++)
+		if (!ascii_is_alnum(secret.p[i]) &&
+		    memchr("-._", secret.p[i], 3) == NULL)
+			return false;
+	return true;
 }
 
 static bool
 add_forms(struct form *f, struct slice secret)
 {
-	bool good = search_add(f->into, secret) &&
-	    add_json(f, secret, "\"\\", "", hex_lower) &&
-	    add_json(f, secret, "\"\\/", "", hex_lower);
+	bool good = search_add(f->into, secret);
 
 	for (size_t shift = 0; shift < 3; shift++)
 		good = good && add_base64(f, secret, shift);
+	good = good && add_digits(f, secret, hex_lower) &&
+	    add_digits(f, secret, hex_upper);
+	if (is_never_escaped(secret))
+		return good;
+	good = good && add_json(f, secret, "\"\\", "", hex_lower) &&
+	    add_json(f, secret, "\"\\/", "", hex_lower);
 	for (size_t i = 0; i < COUNT_OF(htmls); i++)
 		good = good && add_html(f, secret, &htmls[i]);
 	return good && add_with_digits(f, secret, hex_lower) &&
@@ -256,7 +278,7 @@ mask_new(const struct search *forms)
 	if (m == NULL)
 		return NULL;
 	m->forms = forms;
-	m->n_held = 0;
+	m->n_held = m->n_used = 0;
 	m->hits = 0;
 	return m;
 }
@@ -266,7 +288,7 @@ mask_free(struct mask *m)
 {
 	if (m == NULL)
 		return;
-	explicit_bzero(m, sizeof(*m));
+	explicit_bzero(m->held, m->n_used);
 	free(m);
 }
 
@@ -315,6 +337,8 @@ mask_take(struct mask *m, struct slice in, bool last, struct buf *out)
 		memcpy(p + m->n_held, in.p, in.n);
 	safe = overwrite(m->forms, p, n, last, &m->hits);
 	m->n_held = n - safe;
+	if (m->n_held > m->n_used)
+		m->n_used = m->n_held;
 	memcpy(m->held, p + safe, m->n_held);
 	explicit_bzero(p + safe, m->n_held);
 	buf_added(out, safe);

@@ -7,7 +7,7 @@ void
 stream_buf_release(struct stream_buf *b, bool wipe)
 {
 	if (wipe && b->p != NULL)
-		explicit_bzero(b->p, b->max);
+		explicit_bzero(b->p, b->top);
 	free(b->p);
 	*b = (struct stream_buf){ 0 };
 }
@@ -26,6 +26,8 @@ stream_buf_tail(struct stream_buf *b, size_t n, size_t max)
 		memmove(b->p, b->p + b->at, b->n);
 		b->at = 0;
 	}
+	if (b->top < b->at + b->n + n)
+		b->top = b->at + b->n + n;
 	return b->p + b->at + b->n;
 }
 

@@ -14,6 +14,7 @@ struct stream_buf {
 	size_t at;  /* where the first byte stands */
 	size_t n;   /* bytes */
 	size_t max; /* bytes allocated when p is not NULL */
+	size_t top; /* bytes of those that were ever asked for */
 };
 
 /*

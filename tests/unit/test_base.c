@@ -202,6 +202,12 @@ secret_holds_a_copy_and_has_a_ceiling(void **state)
 	assert_int_equal(secret_init(&s, SLICE("canary"), &err), 0);
 	assert_true(slice_eq(secret_slice(&s), SLICE("canary")));
 	secret_release(&s);
+	assert_null(s.p);
+	/* The page of one that is gone has nothing of it. */
+	assert_int_equal(secret_init(&s, SLICE("x"), &err), 0);
+	for (size_t i = 1; i < s.size; i++)
+		assert_int_equal(s.p[i], 0);
+	secret_release(&s);
 	assert_int_equal(s.n, 0);
 	assert_int_equal(secret_init(&s, slice_of(big, sizeof(big)), &err), -1);
 	assert_int_equal(err, ERR_MEMORY);
