@@ -3,7 +3,8 @@
  * A worker and a dialer that were taken over, against the keeper: a list of
  * messages, each an operation, a length, and a body.  A TELL gets the cookie of
  * a real connection behind its head, so that a release can succeed; then what
- * was asked must be what policy allows.
+ * was asked must be what policy allows.  One secret comes late, or not at all,
+ * and the worker may be gone before it.
  */
 #include <sys/socket.h>
 
@@ -14,6 +15,7 @@
 #include "base/rd.h"
 #include "base/wr.h"
 #include "fuzz.h"
+#include "keep/fresh.h"
 #include "keep/issue.h"
 #include "keep/store.h"
 #include "load/load.h"
@@ -27,11 +29,19 @@
 
 static const char config[] =
     "version: 1\ncredentials:\n  one:\n    kind: token\n"
-    "    secret: {env: ONE}\n    only: [\"https://a.test/**\"]\n";
+    "    secret: {env: ONE}\n    only: [\"https://a.test/**\"]\n"
+    "  two:\n    kind: basic\n    slot: user\n"
+    "    secret: {command: [/bin/two]}\n"
+    "    only: [\"https://a.test/**\"]\n";
 static const char policy[] =
     "version: 1\npolicies:\n  p:\n    rules:\n"
     "      - {allow: \"https://a.test/**\", credential: one}\n"
-    "      - {allow: \"https://b.test/**\"}\n";
+    "      - {allow: \"https://b.test/**\"}\n"
+    "      - {allow: \"https://a.test/**\", methods: [PUT], credential: two}\n";
+
+#define ONE 0 /* credentials */
+#define TWO 1
+static const uint32_t rule_of[] = { [ONE] = 0, [TWO] = 2 };
 
 static struct {
 	struct loop *loop;
@@ -40,8 +50,9 @@ static struct {
 	struct channel *keeper, *worker, *scribe, *to_scribe;
 	int tcp;
 	uint64_t cookie;
-	struct who who;	   /* of the last RELEASE */
-	uint32_t asked[2]; /* its rule and credential */
+	struct fresh *fresh; /* of one input, as the next */
+	struct issue *issue;
+	bool asked[2]; /* a RELEASE asked for that credential by its rule */
 	unsigned n_released;
 } bed;
 
@@ -81,13 +92,44 @@ on_answer(struct channel *c, struct msg *m, void *arg)
 	CHECK(rd_is_done(&r));
 	CHECK((reason == REASON_ALLOW) == (value.n != 0));
 	if (value.n != 0) {
-		CHECK(slice_eq_str(value, "Bearer s3cret"));
-		CHECK(bed.who.sandbox == SANDBOX);
-		CHECK(bed.who.generation == GENERATION);
-		CHECK(slice_eq_str(bed.who.digest, DIGEST));
-		CHECK(bed.asked[0] == 0 && bed.asked[1] == 0);
+		bool one = slice_eq_str(value, "Bearer s3cret");
+		CHECK(one || slice_eq_str(value, "Basic ZnJlc2g6"));
+		CHECK(bed.asked[one ? ONE : TWO]);
 		bed.n_released++;
 	}
+}
+
+static bool
+on_want(uint32_t credential, void *arg)
+{
+	(void)arg;
+	CHECK(credential == TWO);
+	return true;
+}
+
+static void
+on_settled(uint32_t credential, const char *why, void *arg)
+{
+	(void)arg;
+	CHECK(credential == TWO && why == NULL);
+	issue_settled(bed.issue, credential);
+}
+
+static const struct fresh_ops fresh_ops = { on_want, on_settled };
+
+/* Does this RELEASE ask for what its rule has? */
+static void
+note_asked(struct slice bytes)
+{
+	struct rd r = rd_of(bytes);
+	struct who who;
+
+	if (!who_read(&r, &who) || who.sandbox != SANDBOX ||
+	    who.generation != GENERATION || !slice_eq_str(who.digest, DIGEST))
+		return;
+	uint32_t rule = rd_u32(&r), credential = rd_u32(&r);
+	if (rd_is_done(&r) && credential <= TWO && rule == rule_of[credential])
+		bed.asked[credential] = true;
 }
 
 static void
@@ -197,11 +239,11 @@ give(struct issue *issue, uint8_t op, struct slice bytes, bool shown)
 {
 	uint8_t body[300];
 	struct msg m = { .id = 1, .body = bytes };
-	struct rd r = rd_of(bytes);
+	enum err err;
 
 	if (shown)
 		m.fds[m.n_fds++] = bed.tcp;
-	switch (op % 4) {
+	switch ((op & 0x7f) % 6) {
 	case 0:
 		issue_leaf(issue, bed.keeper, &m);
 		break;
@@ -210,16 +252,23 @@ give(struct issue *issue, uint8_t op, struct slice bytes, bool shown)
 		issue_tell(issue, bed.keeper, &m);
 		break;
 	case 2:
-		(void)!who_read(&r, &bed.who);
-		for (int i = 0; i < 2; i++)
-			bed.asked[i] = rd_u32(&r);
+		note_asked(bytes);
 		issue_release(issue, bed.keeper, &m);
 		break;
-	default:
+	case 3:
 		issue_certify(issue, bed.keeper, &m);
 		break;
+	case 4:
+		CHECK(store_set_secret(bed.store, TWO, true, SLICE("fresh"),
+			  &err) == 0);
+		fresh_take_given(bed.fresh, TWO, shown);
+		CHECK(store_is_current(bed.store, TWO) == shown);
+		break;
+	default:
+		issue_forget(issue, bed.keeper);
+		break;
 	}
-	turn(); /* one at a time, so that `asked` is the answer's */
+	turn();
 }
 
 int
@@ -231,7 +280,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (bed.loop == NULL)
 		set_up();
 	struct issue *issue = issue_new(bed.store, bed.recorder, &err);
-	CHECK(issue != NULL);
+	bed.fresh = fresh_new(bed.loop, bed.store, &fresh_ops, NULL, &err);
+	CHECK(issue != NULL && bed.fresh != NULL);
+	bed.issue = issue;
+	issue_set_fresh(issue, bed.fresh);
+	store_drop_secret(bed.store, TWO);
+	bed.asked[ONE] = bed.asked[TWO] = false;
 	for (int i = 0; i < MESSAGES_MAX && r.in.n != 0; i++) {
 		uint8_t op = rd_u8(&r);
 		struct slice body = rd_slice8(&r);
@@ -240,5 +294,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		give(issue, op, body, (op & 0x80) == 0);
 	}
 	issue_free(issue);
+	fresh_free(bed.fresh);
 	return 0;
 }
