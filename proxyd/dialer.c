@@ -35,7 +35,7 @@ struct link {
 struct dialer {
 	struct loop *loop; /* owned, as all below */
 	struct resolver *resolver;
-	struct network *network;
+	struct network *network; /* NULL: changes are not seen */
 	struct recorder *recorder;
 	struct asks *asks;
 	struct channel *monitor;
@@ -276,7 +276,6 @@ set_up(struct dialer *d)
 	LIST_INIT(&d->links);
 	if ((d->loop = loop_new(&err)) == NULL ||
 	    (d->resolver = resolver_new(d->loop, &err)) == NULL ||
-	    (d->network = network_new(d->loop, on_network, d, &err)) == NULL ||
 	    (d->recorder = recorder_new(d->loop, NULL, NULL, &err)) == NULL ||
 	    (d->asks = asks_new(d->loop, d->resolver, d->recorder, &err)) ==
 		NULL ||
@@ -287,6 +286,11 @@ set_up(struct dialer *d)
 		return -1;
 	}
 	read_resolv_conf(d->resolver);
+	/* A comfort: without it questions to a network that is gone run into
+	 * their limit. */
+	d->network = network_new(d->loop, on_network, d, &err);
+	if (d->network == NULL)
+		log_warn("changes of the network are not seen");
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 	X(STAGGER_MS, 250, "wait before the next address is tried (RFC 8305)") \
 	X(DIAL_MS, 20000, "dial as a whole, with TLS")                         \
 	X(PROXY_HEAD_SIZE, 8192, "head of a company proxy's answer to CONNECT") \
+	X(PROXY_MS, 15000, "that answer, within the time of the dial")         \
 	X(IDLE_MS, 900000, "no byte of either side, once a head is through")   \
 	X(CLIENT_IDLE_MS, 300000, "between exchanges on the client's leg")     \
 	X(POOL_IDLE_MS, 4000, "idle upstream connection in the pool")          \

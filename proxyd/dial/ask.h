@@ -10,7 +10,7 @@
  *  phase    waits for                            limit    then
  *  RESOLVE  the addresses of the name            dial     CONNECT OVER
  *  CONNECT  a connection to one of them          dial     TUNNEL CONFIRM OVER
- *  TUNNEL   the answer of the company's proxy    dial     CONFIRM OVER
+ *  TUNNEL   the answer of the company's proxy    proxy    CONFIRM OVER
  *  CONFIRM  the keeper's TOLD and the scribe's
  *           WRITTEN                              dial     OVER
  *  OVER     nothing: the loop reaps it           -        -

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a name to a connection: to the origin, or through the owner's proxy. */
+#include "base/clock.h"
+#include "base/limits.h"
 #include "dial/inside.h"
 #include "dial/tell.h"
 #include "policy/address.h"
@@ -48,6 +50,16 @@ on_tunnelled(enum reason reason, const char *detail, void *arg)
 		ask_refuse(q, reason, detail);
 }
 
+/* Less than the worker waits for the whole: it shall hear who was silent. */
+static void
+limit_proxy(struct ask *q)
+{
+	uint64_t now = clock_ms();
+
+	if (q->limit.due_ms > now + LIMIT_PROXY_MS)
+		timer_set(&q->limit, LIMIT_PROXY_MS);
+}
+
 static void
 tunnel_to(struct ask *q)
 {
@@ -61,6 +73,7 @@ tunnel_to(struct ask *q)
 	};
 
 	ask_enter(q, ASK_TUNNEL);
+	limit_proxy(q);
 	if (host_of(q->account.facts.host, &host))
 		q->tunnel =
 		    tunnel_start(q->asks->loop, &want, on_tunnelled, q, &err);

@@ -822,14 +822,14 @@ ask_goes_through_the_owners_proxy(void **state)
 }
 
 static void
-ask_waits_for_the_proxy_as_long_as_for_a_dial(void **state)
+ask_waits_for_the_proxy_less_than_the_worker_does(void **state)
 {
 	struct dialed d;
 	(void)state;
 
 	clock_set(1000, 0);
 	int conn = ask_proxy(FAR, "CONNECT far.test:", &d);
-	clock_set(1000 + LIMIT_DIAL_MS, 0);
+	clock_set(1000 + LIMIT_PROXY_MS, 0);
 	timer_fire_due();
 	turn();
 	assert_int_equal(d.n, 1);
@@ -931,7 +931,7 @@ main(void)
 		TEST(ask_is_answered_without_memory),
 		TEST(ask_waits_to_be_fed),
 		TEST(ask_goes_through_the_owners_proxy),
-		TEST(ask_waits_for_the_proxy_as_long_as_for_a_dial),
+		TEST(ask_waits_for_the_proxy_less_than_the_worker_does),
 		cmocka_unit_test(ask_phases_end),
 	};
 
