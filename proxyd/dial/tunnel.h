@@ -5,7 +5,8 @@
  * end and no further.  What flows behind it the dialer does not read.
  *
  * Bytes that are there already behind the head are the origin's speaking first.
- * Under TLS and HTTP no origin does: they are the proxy's, and refused.
+ * Under TLS and HTTP no origin does: they are the proxy's, and refused; of a tcp
+ * rule they stay in the socket.
  */
 #ifndef DIAL_TUNNEL_H
 #define DIAL_TUNNEL_H

@@ -73,6 +73,22 @@ def test_what_passes_unread_goes_through_it_too(bed, proxy):
         ['allow.pass', 'allow.tcp'], got
 
 
+def test_a_tcp_rule_goes_through_it_and_the_origin_may_speak_first(bed, proxy):
+    here = bed('- allow: tcp://early.test:2525\n- allow: tls://ok.test',
+               config(url(proxy)))
+    shutil.copy(here.peers.pki + '/root.pem', here.project + '/root.pem')
+    got = here.run(['python3', '-c', '''
+import socket
+sock = socket.create_connection(("early.test", 2525), 10)
+print(sock.recv(100).decode(), flush=True)
+'''])
+    assert got.out.startswith('220 smtp.evil.test'), got
+    got = here.run('curl -sS --cacert root.pem https://ok.test/1')
+    assert 'hello from ok.test/1' in got.out, got
+    assert [h.split()[1] for h in proxy.seen] == ['early.test:2525',
+                                                  'ok.test:443']
+
+
 def test_what_the_proxy_refuses_says_so(bed, proxy):
     here = bed(RULES, config(url(proxy)))
     got = here.run('; '.join('curl -sS -w "%%{http_code}\\n" '
