@@ -146,10 +146,29 @@ match_segments(struct slice pattern, struct slice path)
 	return i > pattern.n;
 }
 
+/*
+ * Do they differ before the pattern's first star?  Most of a host's patterns
+ * do, and are done with here.  What ends early is for the whole match.
+ */
+static bool
+differs_at_once(struct slice pattern, struct slice path)
+{
+	size_t n = pattern.n < path.n ? pattern.n : path.n;
+
+	for (size_t i = 0; i < n; i++) {
+		if (pattern.p[i] == PATHGLOB_STAR ||
+		    pattern.p[i] == PATHGLOB_DOUBLE)
+			return false;
+		if (pattern.p[i] != path.p[i])
+			return true;
+	}
+	return false;
+}
+
 bool
 pathglob_match(struct slice pattern, struct slice path)
 {
-	if (pattern.n == 0 || path.n == 0 || pattern.p[0] != path.p[0])
+	if (pattern.n == 0 || path.n == 0 || differs_at_once(pattern, path))
 		return false;
 	return match_segments(slice_from(pattern, 1), slice_from(path, 1));
 }
