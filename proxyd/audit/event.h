@@ -54,6 +54,7 @@
 	X(FACTS_RULE, "duenna.facts.rule", NUMBER)                             \
 	X(DST_ADDRESS, "network.local.address", TEXT)                          \
 	X(DST_PORT, "network.local.port", NUMBER)                              \
+	X(DST_NAME, "duenna.destination", TEXT)                                \
 	X(SNI, "tls.client.server_name", TEXT)                                 \
 	X(TLS_ECH, "duenna.tls.ech", BOOL)                                     \
 	X(SCHEME, "url.scheme", TEXT)                                          \

@@ -135,6 +135,8 @@ facts_to_event(const struct program *p, const struct facts *f,
 		ip_text(&f->dst, text->dst);
 		event_str(e, FIELD_DST_ADDRESS, text->dst);
 	}
+	if (p != NULL && f->kind != FACTS_NAME && f->host.n == 0 && !f->has_sni)
+		put_text(e, FIELD_DST_NAME, policy_destination(p, &f->dst));
 	if (f->has_sni)
 		event_text(e, FIELD_SNI, f->sni);
 	if (f->kind == FACTS_NAME)

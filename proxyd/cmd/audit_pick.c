@@ -233,7 +233,7 @@ static bool
 has_host(const struct event *e, const char *want)
 {
 	static const enum event_field places[] = { FIELD_HOST, FIELD_SNI,
-		FIELD_DST_ADDRESS, FIELD_PEER_ADDRESS };
+		FIELD_DST_NAME, FIELD_DST_ADDRESS, FIELD_PEER_ADDRESS };
 
 	for (size_t i = 0; i < COUNT_OF(places); i++)
 		if (event_has(e, places[i]) &&

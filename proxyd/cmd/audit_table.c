@@ -84,10 +84,9 @@ audit_put_url(struct buf *out, const struct event *e)
 	struct slice host = event_text_of(e, FIELD_HOST);
 	bool https = slice_eq_str(event_text_of(e, FIELD_SCHEME), "https");
 	uint64_t port = event_number_of(e, FIELD_PORT);
-	/* It said no name: whether it was HTTP at all is not known. */
-	bool bare =
-	    slice_eq_str(event_text_of(e, FIELD_FACTS_KIND), "connect") &&
-	    !event_has(e, FIELD_SNI);
+	/* It said nothing that was understood: whether it was HTTP, who knows. */
+	bool bare = event_has(e, FIELD_FACTS_KIND) && host.n == 0 &&
+	    !event_has(e, FIELD_SNI) && !event_has(e, FIELD_METHOD);
 
 	if (event_has(e, FIELD_METHOD)) {
 		escape_show(out, e->text[FIELD_METHOD]);
@@ -95,6 +94,8 @@ audit_put_url(struct buf *out, const struct event *e)
 	}
 	if (host.n == 0)
 		host = event_text_of(e, FIELD_SNI);
+	if (host.n == 0)
+		host = event_text_of(e, FIELD_DST_NAME);
 	if (host.n == 0)
 		host = event_text_of(e, FIELD_DST_ADDRESS);
 	if (event_has(e, FIELD_SCHEME) && !bare) {

@@ -138,8 +138,11 @@ no_name(struct ask *a, uint32_t pattern)
 	/* Where nothing is read, only the name of an address can be meant. */
 	if (a->f->scheme == SCHEME_TCP)
 		return REASON_HTTP_HOST_DENIED;
-	/* Plain HTTP before its head; at the refusal address no rule can fit. */
-	return pattern == IMAGE_NONE ? REASON_HTTP_HOST_DENIED : REASON_ALLOW;
+	/* Plain HTTP before its head; at the refusal address no rule can fit,
+	 * and what comes to another port is mostly no HTTP. */
+	if (pattern != IMAGE_NONE)
+		return REASON_ALLOW;
+	return a->f->port == 80 ? REASON_HTTP_HOST_DENIED : REASON_DST_PORT;
 }
 
 /* The name that the client says; over TLS to a literal, the literal. */
@@ -414,6 +417,17 @@ policy_kind(const struct program *p, const struct ip *dst, uint16_t port,
 	*name = image_string(m, TABLE_HOSTS, host, HOST_TEXT_S);
 	hostset_match(m, *name, &found);
 	return walk_kind(m, &found, port);
+}
+
+struct slice
+policy_destination(const struct program *p, const struct ip *dst)
+{
+	uint32_t host;
+
+	if (dst->family == 0 || !find_pattern(p, dst, &host) ||
+	    host == IMAGE_NONE)
+		return (struct slice){ 0 };
+	return image_string(&p->image, TABLE_HOSTS, host, HOST_TEXT_S);
 }
 
 bool

@@ -42,6 +42,12 @@ enum scheme policy_kind(const struct program *p, const struct ip *dst,
     uint16_t port, struct slice *name);
 
 /*
+ * The host pattern, as it is written, that an address was given out for; empty:
+ * none, or a name without a rule.  Lives as long as `p`.
+ */
+struct slice policy_destination(const struct program *p, const struct ip *dst);
+
+/*
  * Does the value of this query key, as sent, count for some rule that speaks of
  * the host?  Records keep the values of such keys and of no others.
  */

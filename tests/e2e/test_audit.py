@@ -67,6 +67,34 @@ def test_tail_sees_a_run_that_begins_later(bed):
     assert 'https://second.test/' in second, second
 
 
+SSH = '''
+import socket
+for name in ("ok.test", "x.wild.test", "evil.test"):
+    s = socket.create_connection((name, 22))
+    s.sendall(b"SSH-2.0-OpenSSH_9.2\\r\\n")
+    while s.recv(100):
+        pass
+idle = socket.create_connection(("ok.test", 443))
+idle.close()
+'''
+
+
+def test_another_protocol_is_told_by_port_and_name(bed):
+    here = bed('- allow: https://ok.test/**\n- allow: https://*.wild.test/**')
+    got = here.run(['/usr/bin/python3', '-c', SSH])
+    assert got.exit == 0, got
+    rows = got.find(reason='dst.port')
+    assert len(rows) == 3, got
+    assert [r.get('duenna.destination') for r in rows] == \
+        ['ok.test', '*.wild.test', None], rows
+    code, out, _ = here.duenna('audit', 'show')
+    assert code == 0 and 'http' not in out, out
+    for what in (' ok.test:22', ' *.wild.test:22', ' 198.18.0.2:22',
+                 ' ok.test:443'):
+        assert what in out, (what, out)
+    assert 'dst.port           ok.test:22\n' in got.err, got
+
+
 WAITS = """
 curl -sS -o /dev/null -w '%{http_code} ' https://ok.test/1
 touch up; until [ -e go ]; do sleep 0.05; done
