@@ -277,32 +277,50 @@ config_advise_unused(const struct config *c, const bool *used,
 				owner_credential(c->owner, i).public.name));
 }
 
+/* `run` goes on without it, so that is no error. */
 static void
-check_secret_file(const struct owner_credential *c, struct load_report *report)
+warn_missing(const struct owner_credential *c, const char *why,
+    struct load_report *report)
 {
 	struct load_at at = { c->source, 0, 0 };
-	char path[4096];
+
+	load_warn(report, at,
+	    "the secret of `%.*s`: %s; requests that need it are refused",
+	    SLICE_ARG(c->public.name), why);
+}
+
+static void
+warn_short(const struct owner_credential *c, struct load_report *report)
+{
+	struct load_at at = { c->source, 0, 0 };
+
+	load_warn(report, at,
+	    "the secret of `%.*s` is short: under %d bytes it is neither "
+	    "masked nor searched for",
+	    SLICE_ARG(c->public.name), LIMIT_SECRET_SEARCH_MIN);
+}
+
+static void
+check_secret_file(const struct owner_credential *c, const char *path,
+    struct load_report *report)
+{
+	struct load_at at = { c->source, 0, 0 };
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%.*s", SLICE_ARG(c->source));
-	if (stat(path, &st) != 0) {
-		load_error(report, at, "the secret of `%.*s`: %s",
-		    SLICE_ARG(c->public.name), strerror(errno));
+	if (stat(path, &st) != 0 || access(path, R_OK) != 0) {
+		warn_missing(c, strerror(errno), report);
 		return;
 	}
 	if (!S_ISREG(st.st_mode) || st.st_size == 0)
-		load_error(report, at, "the secret of `%.*s`: %s",
-		    SLICE_ARG(c->public.name),
-		    S_ISREG(st.st_mode) ? "empty" : "not a regular file");
+		warn_missing(c,
+		    S_ISREG(st.st_mode) ? "empty" : "not a regular file",
+		    report);
 	else if ((st.st_mode & 022) != 0)
 		load_error(report, at,
 		    "the secret of `%.*s`: others may write it",
 		    SLICE_ARG(c->public.name));
 	else if (st.st_size <= LIMIT_SECRET_SEARCH_MIN)
-		load_warn(report, at,
-		    "the secret of `%.*s` is short: under %d bytes it is "
-		    "neither masked nor searched for",
-		    SLICE_ARG(c->public.name), LIMIT_SECRET_SEARCH_MIN);
+		warn_short(c, report);
 	if ((st.st_mode & 044) != 0 &&
 	    !slice_has_prefix(c->source, SLICE("/run/secrets/")))
 		load_warn(report, at,
@@ -311,24 +329,37 @@ check_secret_file(const struct owner_credential *c, struct load_report *report)
 }
 
 static void
-check_secret_variable(const struct owner_credential *c,
+check_secret_variable(const struct owner_credential *c, const char *name,
     struct load_report *report)
 {
-	struct load_at at = { c->source, 0, 0 };
-	char name[256];
-
-	snprintf(name, sizeof(name), "%.*s", SLICE_ARG(c->source));
 	const char *value = getenv(name);
+
 	if (value == NULL || value[0] == '\0')
-		load_error(report, at,
-		    "the variable is not set, and credential `%.*s` has its "
-		    "secret there",
-		    SLICE_ARG(c->public.name));
+		warn_missing(c, "the variable is not set", report);
 	else if (strlen(value) < LIMIT_SECRET_SEARCH_MIN)
-		load_warn(report, at,
-		    "the secret of `%.*s` is short: under %d bytes it is "
-		    "neither masked nor searched for",
-		    SLICE_ARG(c->public.name), LIMIT_SECRET_SEARCH_MIN);
+		warn_short(c, report);
+}
+
+static void
+check_secret(const struct owner_credential *c, struct load_report *report)
+{
+	char source[4096];
+
+	snprintf(source, sizeof(source), "%.*s", SLICE_ARG(c->source));
+	switch (c->from) {
+	case SECRET_FILE:
+		check_secret_file(c, source, report);
+		return;
+	case SECRET_ENV:
+		check_secret_variable(c, source, report);
+		return;
+	case SECRET_COMMAND: /* not run: that is for those who need it */
+		if (access(source, X_OK) != 0)
+			warn_missing(c, strerror(errno), report);
+		return;
+	case SECRET_SOURCES:
+		break;
+	}
 }
 
 void
@@ -339,10 +370,7 @@ config_check_secrets(const struct config *c, struct load_report *report)
 	for (uint32_t i = 0; i < n; i++) {
 		struct owner_credential credential =
 		    owner_credential(c->owner, i);
-		if (credential.from == SECRET_FILE)
-			check_secret_file(&credential, report);
-		else
-			check_secret_variable(&credential, report);
+		check_secret(&credential, report);
 	}
 }
 

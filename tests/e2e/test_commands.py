@@ -48,6 +48,26 @@ def test_explain_says_what_run_would_do(here, line, status, said):
     assert here.canary not in out + err
 
 
+def test_check_looks_where_each_secret_comes_from(bed):
+    """As `run`: what is missing is a warning, what others may write an error."""
+    config = 'version: 1\ncredentials:\n' + ''.join(
+        '  %s: {kind: token, secret: {%s}, only: "https://api.test/**"}\n' % x
+        for x in (('good', 'command: [/bin/cat, x]'),
+                  ('gone', 'command: [/bin/no-such]'),
+                  ('unset', 'env: NO_SUCH'), ('missing', 'file: no-such')))
+    here = bed('version: 1\npolicies: {p: {rules: []}}', config)
+    said = here.duenna('check')
+    assert said[0] == 0, said
+    for name, why in (('gone', 'No such file'), ('missing', 'No such file'),
+                      ('unset', 'the variable is not set')):
+        assert 'the secret of `%s`: %s' % (name, why) in said[1] + said[2], said
+    assert 'the secret of `good`' not in said[1] + said[2], said
+    os.chmod(here.write('.config/duenna/no-such', 'a' * 20), 0o620)
+    give(here.settings)
+    said = here.duenna('check')
+    assert said[0] == 1 and 'others may write it' in said[1] + said[2], said
+
+
 def test_explain_decides_what_run_decides(here):
     for url in ('https://api.test/repos/a', 'https://api.test/other',
                 'https://ok.test/admin/x', 'https://ok.test/x'):
