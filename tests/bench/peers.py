@@ -222,14 +222,14 @@ class Nginx(Proxy):
 class Run(Direct):
     """`duenna run` in the gateway; the client is its command, by name."""
     name, caps, ca, rule = 'run', 'term rules', 'system', RULE
-    bed = None
+    url, bed = 'https://%s/**', None
 
     def start(self, rules=None):
         names = [L.NAME]
         if rules:
             with open(rules, encoding='ascii') as f:
                 names = f.read().split()
-        text = self.rule % ', '.join('https://%s/**' % n for n in names)
+        text = self.rule % ', '.join(self.url % n for n in names)
         text += ADDRESSES
         policy = 'version: 1\npolicies:\n  bench:\n    rules:\n' + text
         self.bed = B.Bed(policy, config=CONFIG, peers=Owner())
@@ -262,6 +262,12 @@ class RunToken(Run):
     rule = RULE + '        credential: api\n'
 
 
+class RunTls(Run):
+    """Passed unread, by a `tls` rule: the origin's own certificate is seen."""
+    name, caps = 'run-tls', 'pass'
+    rule, url = '      - allow: [%s]\n', 'tls://%s'
+
+
 class Owner:
     """What tests/e2e/bed.py wants to know of its peers."""
     canary, record, log = 'benchtoken0123456789abcdef', '', ''
@@ -281,4 +287,4 @@ upstream:
     roots: [root.pem]
 ''' % (L.NAME, L.ORIGIN)
 
-ALL = [Direct, Haproxy, HaproxyNoReuse, HaproxyTcp, Nginx, Run, RunToken]
+ALL = [Direct, Haproxy, HaproxyNoReuse, HaproxyTcp, Nginx, Run, RunToken, RunTls]
