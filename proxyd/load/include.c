@@ -198,11 +198,17 @@ read_mapped(struct read_policy *p, const struct doc_node *node,
 	for (const struct doc_node *k = node->first; k != NULL; k = k->next) {
 		struct read_mapped *m = &s->mapped[s->n_mapped];
 		m->at = read_at(&p->r, k);
-		if (read_name(&p->r, k, "the name of a credential", &m->name) &&
-		    read_credential_name(p, k->value, &m->credential))
-			s->n_mapped++;
-		else
+		if (!read_name(&p->r, k, "the name of a credential",
+			&m->name)) {
 			good = false;
+			continue;
+		}
+		/* It is mapped all the same: one complaint is enough. */
+		s->n_mapped++;
+		if (read_credential_name(p, k->value, &m->credential))
+			continue;
+		m->credential = IMAGE_NONE;
+		good = false;
 	}
 	return good;
 }

@@ -290,6 +290,10 @@ HOSTS = NAMES + ['*.a.test', '**.a.test', '*.b.a.test', '**.b.a.test', '**']
 SEGMENTS = ['a', 'b', 'ab', 'a!b', 'a%21b', 'A', 'aab', 'a%2Fb', '%2A',
             'a%2F..', '%C3%84']
 GLOBBED = SEGMENTS[:9] + ['*', '**', 'a*', '*b', '*a*', 'a*b', '**']
+PARAMETERS = {'name': ('host', 'a.test'), 'below': ('host', 'B.A.test'),
+              'seg': ('segment', 'ab'), 'bang': ('segment', 'a!b'),
+              'repo': ('repository', 'a/b'), 'branch': ('ref', 'aab/A'),
+              'one': ('segment', '1')}
 KEYS = ['k', 'key', 'q']
 VALUES = ['1', '2', 'a%20b', 'a+b', 'runs/1', 'runs%2F1', '', '%00', 'x;y']
 GLOBS = ['1', '*', '**', 'runs/*', 'a b', '', '%2A', '1*', '**/1']
@@ -339,11 +343,41 @@ def quoted(v):
     return "'" + v + "'"
 
 
-def yaml_of(rules):
-    lines = ['version: 1', 'policies:', '  p:', '    rules:']
+def parametrised(r, pattern):
+    """The same pattern with parameters in place of some of its elements."""
+    scheme, rest = pattern.split('://')
+    where, *segments = rest.split('/')
+    host, *port = where.split(':')
+    if r.random() < .3:
+        host = next(('${%s}' % n for n, (t, v) in PARAMETERS.items()
+                     if t == 'host' and v.lower() == host), host)
+    path = ['', *segments, '']
+    for name, (kind_of, value) in PARAMETERS.items():
+        if kind_of != 'host' and r.random() < .3:
+            path = '/'.join(path).replace('/%s/' % value, '/${%s}/' % name,
+                                          1).split('/')
+    return '%s://%s' % (scheme, ':'.join([host, *port]) +
+                        '/'.join(path)[:-1])
+
+
+def written(r, key, value):
+    if key in ('allow', 'deny'):
+        return [parametrised(r, v) for v in value]
+    if key == 'query':
+        return {k: [g.replace('1', '${one}') if g == '1' else g for g in v]
+                if isinstance(v, list) else v for k, v in value.items()}
+    return value
+
+
+def yaml_of(rules, r):
+    lines = ['version: 1', 'policies:', '  p:', '    parameters:']
+    lines += ["      %s: {type: %s, default: '%s'}" % (n, *p)
+              for n, p in PARAMETERS.items()]
+    lines.append('    rules:')
     for rule in rules:
         first = '      - '
         for key, value in rule.items():
+            value = written(r, key, value)
             if isinstance(value, bool):
                 text = 'true'
             elif isinstance(value, dict):
@@ -383,7 +417,7 @@ def main():
     lines, wanted = [], []
     for _ in range(n):
         rules = [random_rule(r, i) for i in range(r.randint(1, 8))]
-        text = yaml_of(rules)
+        text = yaml_of(rules, r)
         lines.append('policy ' + text.encode().hex())
         bad = conflict(rules)
         wanted.append(('error' if bad else 'ok', text, None))

@@ -137,7 +137,7 @@ advise_says_what_no_policy_can_open(void **state)
 		char text[512];
 		struct bed b;
 		snprintf(text, sizeof(text), "version: 1\n%s", owners[i].text);
-		print_message("# %s\n", owners[i].text);
+		print_message("# %zu\n", i);
 		bed_load_trusted(&b, text,
 		    "version: 1\n"
 		    "policies: {p: {rules: [{allow: 'https://a.test/'}]}}\n");
