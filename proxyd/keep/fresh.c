@@ -21,6 +21,7 @@ struct fetch {
 	struct fresh *fresh; /* borrowed */
 	uint32_t credential;
 	bool going;
+	bool is_heard;	   /* the monitor has said something of it */
 	bool is_warned;	   /* that it is short */
 	uint64_t retry_ms; /* not before, by clock_ms(); 0: at once */
 	struct timer limit;
@@ -109,7 +110,10 @@ settle(struct fetch *k, bool here, const char *why)
 static void
 on_limit(void *arg)
 {
-	settle(arg, false, "no word of its command in time");
+	struct fetch *k = arg;
+
+	k->is_heard = true;
+	settle(k, false, "no word of it in time");
 }
 
 static struct fetch *
@@ -165,6 +169,11 @@ fresh_want(struct fresh *f, uint32_t credential)
 		return false;
 	if (k->going)
 		return true;
+	if (!k->is_heard) {
+		/* A keeper that has just begun: the monitor is about to. */
+		begin(k);
+		return true;
+	}
 	if (owner_credential(store_owner(f->store), credential).for_ms == 0 ||
 	    clock_ms() < k->retry_ms || !f->ops->ask(credential, f->arg))
 		return false;
@@ -232,6 +241,7 @@ fresh_take_pipe(struct fresh *f, uint32_t credential, int fd)
 	}
 	close_pipe(k);
 	begin(k);
+	k->is_heard = true;
 	k->fd = fd;
 	k->came = loop_event(f->loop, fd, EV_READ | EV_PERSIST, on_came, k);
 	if (fcntl(fd, F_SETFL, O_NONBLOCK) != 0 || k->came == NULL ||
@@ -298,6 +308,8 @@ fresh_take_given(struct fresh *f, uint32_t credential, bool here)
 {
 	struct fetch *k = get(f, credential);
 
-	if (k != NULL)
-		settle(k, here, NULL);
+	if (k == NULL)
+		return;
+	k->is_heard = true;
+	settle(k, here, NULL);
 }

@@ -38,7 +38,8 @@ void fresh_reset(struct fresh *f);
 
 /*
  * A secret is wanted that the store does not have, or has no more.  True: it is
- * under way, and `settled` will be called.  False: not to be had now.
+ * under way, and `settled` will be called; also if the monitor has not said
+ * anything of it yet.  False: not to be had now.
  */
 MUST_USE bool fresh_want(struct fresh *f, uint32_t credential);
 
