@@ -301,10 +301,24 @@ stream_wake(struct stream *s)
 	stream_kick(s);
 }
 
+/* RFC 9293 3.10.4 ABORT: closing is a reset, unsent bytes are gone. */
+static void
+close_resets(const struct stream *s, bool resets)
+{
+	const struct linger now = { .l_onoff = resets ? 1 : 0 };
+
+	if (s->fd >= 0)
+		(void)setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &now,
+		    sizeof(now));
+}
+
 void
 stream_make_raw(struct stream *s)
 {
 	s->raw = true;
+	/* Also if it is the end of this process that closes it: its kernel
+	 * would announce an end that the other side never did. */
+	close_resets(s, true);
 }
 
 static void
@@ -422,6 +436,8 @@ stream_close(struct stream *s)
 		return;
 	if (s->ready && !s->broken && !s->shut && s->out.n == 0)
 		(void)s->ops->shut(s);
+	if (s->raw && !s->broken)
+		close_resets(s, false);
 	if (s->fd >= 0) {
 		event_del(s->readable);
 		event_del(s->writable);
@@ -435,14 +451,9 @@ stream_close(struct stream *s)
 void
 stream_reset(struct stream *s)
 {
-	/* RFC 9293 3.10.4 ABORT: the peer gets a reset, unsent bytes are gone. */
-	const struct linger now = { .l_onoff = 1, .l_linger = 0 };
-
 	if (s == NULL || s->closed)
 		return;
-	if (s->fd >= 0)
-		(void)setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &now,
-		    sizeof(now));
+	close_resets(s, true);
 	s->broken = true; /* no announcement */
 	stream_close(s);
 }

@@ -2,7 +2,10 @@
 """What passes unread: tls and tcp rules, end to end."""
 import contextlib
 import hashlib
+import os
+import queue
 import shutil
+import signal
 import socket
 import ssl
 import struct
@@ -445,6 +448,38 @@ def test_another_name_of_the_same_origin_is_out_of_sight(bed):
     assert got.find(event='flow.end', reason='allow.pass') != []
     with open(got.log, encoding='ascii') as log:
         assert 'evil.test' not in log.read()
+
+
+def test_other_roles_may_die_while_bytes_pass(bed, names):
+    here = bed('- allow: tcp://db.test:7001')
+    conns = queue.Queue()
+
+    def answer(sock):
+        over = threading.Event()
+        conns.put((sock, over))
+        over.wait(30)
+
+    with server(7001, answer):
+        run = here.start(['/usr/bin/python3', '-c', PRELUDE + (
+            'sock = connect(7001)\n'
+            'while piece := end(lambda: sock.recv(100)):\n'
+            '    if piece == "ConnectionResetError": sys.exit(piece)\n'
+            '    sock.sendall(piece)\n')])
+        sock, over = conns.get(timeout=10)
+        sock.sendall(b'are you there?')
+        assert sock.recv(100) == b'are you there?'
+        for role in ('dialer', 'keeper', 'scribe'):
+            os.kill(run.roles()[role][0], signal.SIGKILL)
+            sock.sendall(role.encode())
+            assert sock.recv(100) == role.encode()
+        os.kill(run.roles()['worker'][0], signal.SIGKILL)
+        with pytest.raises(ConnectionResetError):
+            sock.recv(100)  # not an end that nobody announced
+        over.set()
+        got = run.wait()
+    assert got.exit == 1 and 'ConnectionResetError' in got.err, got
+    end, = got.find(event='flow.end')
+    assert end['reason'] == 'internal', got
 
 
 # ----------------------------------------------------- what is said of it
