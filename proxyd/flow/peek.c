@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PEEK: is it TLS, and for which name?  Nothing is answered yet. */
 #include "base/clock.h"
+#include "flow/record.h"
 #include "flow/step.h"
 
 /* The first byte of a ClientHello's record; one of SSL 2 has the high bit. */
@@ -85,6 +86,24 @@ extend_limit(struct flow *f)
 		    passed < LIMIT_HELLO_MS ? LIMIT_HELLO_MS - passed : 0);
 }
 
+/* A client that waits for the server to speak is told nothing, but the record
+ * says it if no rule is for that place. */
+static enum step
+late(struct flow *f, bool silent)
+{
+	enum reason reason;
+
+	f->reset = true;
+	record_judge(f->generation, &f->facts, &f->verdict);
+	reason = f->verdict.reason;
+	if (silent &&
+	    (reason == REASON_DST_PORT || reason == REASON_DST_UNMAPPED_IP ||
+		reason == REASON_DST_SELF))
+		return flow_enter(f, PHASE_CLOSE);
+	return flow_stop(f, REASON_TLS_HELLO_TIMEOUT,
+	    silent ? "no first byte in time" : "ClientHello not whole in time");
+}
+
 enum step
 step_peek(struct flow *f)
 {
@@ -106,11 +125,5 @@ step_peek(struct flow *f)
 		return flow_stop(f, REASON_CLIENT_ABORT,
 		    in.n == 0 ? "ended without a byte" :
 				"ended inside a ClientHello");
-	if (f->expired) {
-		f->reset = true;
-		return flow_stop(f, REASON_TLS_HELLO_TIMEOUT,
-		    in.n == 0 ? "no first byte in time" :
-				"ClientHello not whole in time");
-	}
-	return STEP_WAIT;
+	return f->expired ? late(f, in.n == 0) : STEP_WAIT;
 }
