@@ -97,12 +97,14 @@ answered(struct conn *c, uint64_t took_ns)
 static void
 open_closed(void)
 {
+	static size_t next; /* in turn, so that each is opened once */
 	uint64_t now = now_ns();
 
 	if (now - sum.failed_ns < PAUSE_NS)
 		return;
-	for (size_t i = 0; i < opt.n_connections; i++) {
-		struct conn *c = &conns[i];
+	for (size_t i = 0; i < opt.n_connections;
+	     i++, next = (next + 1) % opt.n_connections) {
+		struct conn *c = &conns[next];
 		if (c->state != CLOSED || (holds() && c->ever))
 			continue;
 		if (opt.rate > 0) {

@@ -153,8 +153,18 @@ class Proxy(Direct):
         self.child = subprocess.Popen(
             L.inside('gw', *(c % {'conf': conf, 'run': run}
                              for c in self.command)),
-            stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stdin=subprocess.DEVNULL, stderr=self.errors())
         return began
+
+    def errors(self):
+        """Where it says what is wrong."""
+        return open(L.WHERE + '/' + self.name + '/stderr', 'w+',
+                    encoding='utf-8')
+
+    def complaint(self):
+        with open(L.WHERE + '/' + self.name + '/stderr',
+                  encoding='utf-8') as f:
+            return f.read().strip()[-200:]
 
     def stop(self):
         self.child.terminate()
@@ -264,8 +274,12 @@ class RunToken(Run):
 
 class RunTls(Run):
     """Passed unread, by a `tls` rule: the origin's own certificate is seen."""
-    name, caps = 'run-tls', 'pass'
+    name, caps, ca = 'run-tls', 'pass', './root.pem'
     rule, url = '      - allow: [%s]\n', 'tls://%s'
+
+    def start(self, rules=None):
+        super().start(rules)
+        shutil.copy(L.ROOT, self.bed.project + '/root.pem')
 
 
 class Owner:
@@ -287,4 +301,5 @@ upstream:
     roots: [root.pem]
 ''' % (L.NAME, L.ORIGIN)
 
-ALL = [Direct, Haproxy, HaproxyNoReuse, HaproxyTcp, Nginx, Run, RunToken, RunTls]
+ALL = [Direct, Haproxy, HaproxyNoReuse, HaproxyTcp, Nginx, Run, RunToken,
+       RunTls]
