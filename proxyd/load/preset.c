@@ -36,4 +36,6 @@ preset_put_unknown(struct slice name, struct buf *out)
 	buf_put_str(out, near.best.n != 0 ? " There are" : "; there are");
 	for (size_t i = 0; i < COUNT_OF(presets); i++)
 		buf_putf(out, "%s `%s`", i == 0 ? "" : ",", presets[i].name);
+	if (name.n != 0 && memchr(name.p, '.', name.n) != NULL)
+		buf_putf(out, "; a file is `./preset/%.*s`", SLICE_ARG(name));
 }

@@ -190,6 +190,8 @@ static const struct {
 	{ "      - include: preset/nmp\n",
 	    "policy.yaml:7:18: there is no preset `nmp`; did you mean `npm`? "
 	    "There are `anthropic`, " },
+	{ "      - include: preset/x.yaml\n",
+	    "; a file is `./preset/x.yaml`\n" },
 	{ "      - include: self.yaml\n",
 	    "self.yaml:5:18: a circle: policy.yaml includes self.yaml includes "
 	    "self.yaml\n" },
