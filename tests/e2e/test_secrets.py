@@ -159,14 +159,30 @@ def test_a_command_runs_only_for_a_rule_that_names_it_and_ends_with_us(bed):
 
 
 def test_a_command_where_the_sandbox_may_write_does_not_start(bed):
+    """Nor one that it may put there later, or that a link of its leads to."""
     here = asked(bed, 'cat token')
     path = here.write('project/ask', '#!/bin/sh\necho mine\n', 0o755)
-    for command in ('[%s]' % path, '[/bin/sh, %s]' % path):
+    os.symlink(here.settings + '/ask', here.project + '/out')
+    os.symlink(here.project + '/out', here.home + '/hop')
+    os.symlink(here.project + '/later', here.home + '/planted')
+    for command in ('[%s]' % path, '[/bin/sh, %s]' % path,
+                    '[%s/not-there]' % here.project,
+                    '[%s/hop]' % here.home, '[%s/planted]' % here.home):
         here.write('.config/duenna/config.yaml', Bed.config().replace(
             '{file: token}', '{command: %s}' % command), 0o600)
         give(here.settings)
         got = here.run('true')
-        assert got.exit == 125 and 'where the sandbox may write' in got.err
+        assert got.exit == 125 and 'where the sandbox may write' in got.err, \
+            (command, got)
+
+
+def test_a_file_that_the_sandbox_may_make_does_not_start(bed):
+    """What it writes there would be sent as the owner's, to its own account."""
+    for where in ('{file: ~/project/later, for: 1s}', '{file: ~/planted}'):
+        here = bed(API, Bed.config().replace('{file: token}', where))
+        os.symlink(here.project + '/later', here.home + '/planted')
+        got = here.run('true')
+        assert got.exit == 125 and 'which the command sees' in got.err, got
 
 
 ROTATED = '''n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) >n
