@@ -24,6 +24,7 @@
 #define ANSWER_TEXT_MAX 61440 /* bytes of messages; with the rest one packet */
 #define TRUSTED 1	      /* flags of LOAD_POLICY */
 #define PRESET 2
+#define REPORT 4
 #define HAS_ROOTS 1 /* flag of LOAD_OWNER */
 
 struct clerk {
@@ -219,6 +220,7 @@ load_policy_file(struct clerk *c)
 	uint8_t flags = rd_u8(&r);
 	in.trusted = (flags & TRUSTED) != 0;
 	in.preset = (flags & PRESET) != 0;
+	in.report = (flags & REPORT) != 0;
 	in.include = open_included;
 	in.ctx = c;
 	take_values(&r, &in, sets);

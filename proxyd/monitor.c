@@ -307,11 +307,17 @@ report(struct monitor *m)
 	const char *log = buf_text(&m->log_path);
 
 	/* Why a command could not be started has been said. */
-	if (m->cfg->quiet || !m->ran || (m->n_denied == 0 && m->n_alarms == 0))
+	if (m->cfg->quiet || !m->ran ||
+	    m->n_denied + m->n_reported + m->n_alarms == 0)
 		return;
 	fprintf(stderr, "\nduenna: ");
 	fflush(stderr);
 	print_report(log);
+	if (m->n_reported != 0)
+		fprintf(stderr,
+		    "duenna: what was not enforced, as rules: duenna audit "
+		    "suggest %s\n",
+		    log);
 	fprintf(stderr, "duenna: log: %s\n", log);
 	fprintf(stderr, "duenna: last hash: %s\n", buf_text(&m->last_hash));
 }

@@ -28,6 +28,7 @@ struct monitor_config {
 	size_t n_write;
 	int keep_fd[MONITOR_LIST_MAX]; /* --keep-fd N */
 	size_t n_keep_fd;
+	bool report; /* what no rule allows is recorded, not refused */
 	bool quiet;
 	char **command; /* NULL-terminated */
 };

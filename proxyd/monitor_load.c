@@ -253,7 +253,8 @@ load_policy_start(struct monitor *m)
 	wr_slice16(&w,
 	    slice_of_str(cfg->policy_name == NULL ? "" : cfg->policy_name));
 	wr_u8(&w,
-	    (policy_file_is_trusted(&m->files) ? 1 : 0) | (preset ? 2 : 0));
+	    (policy_file_is_trusted(&m->files) ? 1 : 0) | (preset ? 2 : 0) |
+		(cfg->report ? 4 : 0));
 	put_values(m, &w);
 	msg.body = wr_slice(&w);
 	if (!preset)

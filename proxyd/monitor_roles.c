@@ -142,12 +142,14 @@ static void
 on_tally(struct monitor *m, struct slice body)
 {
 	struct rd r = rd_of(body);
-	uint64_t denied = rd_u64(&r), alarms = rd_u64(&r);
+	uint64_t denied = rd_u64(&r), reported = rd_u64(&r);
+	uint64_t alarms = rd_u64(&r);
 	struct slice hash = rd_slice8(&r);
 
 	if (!rd_is_done(&r))
 		return;
 	m->n_denied = denied;
+	m->n_reported = reported;
 	m->n_alarms = alarms;
 	buf_clear(&m->last_hash);
 	buf_put(&m->last_hash, hash);

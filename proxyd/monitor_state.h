@@ -87,12 +87,13 @@ struct monitor {
 	char digits[5];		      /* of its name, if none was given */
 	int log_fd, state_fd, key_fd; /* owned; -1: none */
 	struct buf log_path, state_dir;
-	struct buf trust;	     /* CA certificate, DER */
-	bool attached;		     /* the attach record is written */
-	bool log_ended;		     /* the stop record is */
-	struct stat resolvers_seen;  /* resolv.conf, when it was sent */
-	bool ran;		     /* the command was started */
-	uint64_t n_denied, n_alarms; /* as the scribe told at the end */
+	struct buf trust;	    /* CA certificate, DER */
+	bool attached;		    /* the attach record is written */
+	bool log_ended;		    /* the stop record is */
+	struct stat resolvers_seen; /* resolv.conf, when it was sent */
+	bool ran;		    /* the command was started */
+	uint64_t n_denied, n_reported,
+	    n_alarms; /* as the scribe told at the end */
 	struct buf last_hash;
 	enum reason why; /* of the alarm that ends the run; ALLOW: none */
 	struct sandbox *sandbox;       /* owned */

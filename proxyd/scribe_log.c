@@ -98,6 +98,7 @@ say_tally(struct scribe *s)
 	struct wr w = wr_of(body, sizeof(body));
 
 	wr_u64(&w, sum.n_denied);
+	wr_u64(&w, sum.n_reported);
 	wr_u64(&w, sum.n_alarms);
 	wr_slice8(&w, slice_of_str(sum.hash));
 	scribe_say(&s->peers[ROLE_MONITOR], OP_TALLY, 0, wr_slice(&w));

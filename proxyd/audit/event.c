@@ -177,6 +177,12 @@ event_is_denial(const struct event *e)
 		reason_name(REASON_CLIENT_ABORT));
 }
 
+bool
+event_is_reported(const struct event *e)
+{
+	return slice_eq_str(event_text_of(e, FIELD_VERDICT), "report");
+}
+
 struct slice
 event_text_of(const struct event *e, enum event_field field)
 {
@@ -207,8 +213,9 @@ check_decision(const struct event *e, enum event_field *field)
 		return event_has(e, FIELD_FACTS_KIND) ?
 		    "facts without verdict" :
 		    NULL;
-	if (!slice_eq_str(verdict, "allow") && !slice_eq_str(verdict, "deny"))
-		return "verdict is neither allow nor deny";
+	if (!slice_eq_str(verdict, "allow") && !slice_eq_str(verdict, "deny") &&
+	    !slice_eq_str(verdict, "report"))
+		return "verdict is neither allow nor deny nor report";
 	if (!event_has(e, FIELD_REASON) ||
 	    slice_eq_str(verdict, "allow") != reason_is_allow(reason))
 		return "verdict and reason contradict each other";

@@ -164,6 +164,9 @@ bool event_has(const struct event *e, enum event_field field);
 /* Was something refused?  What the sandbox itself gave up was not. */
 bool event_is_denial(const struct event *e);
 
+/* Was it let through only since that is not enforced (`report:`)? */
+bool event_is_reported(const struct event *e);
+
 /* The text of a field, empty if it is not there; the number, 0 likewise. */
 struct slice event_text_of(const struct event *e, enum event_field field);
 uint64_t event_number_of(const struct event *e, enum event_field field);

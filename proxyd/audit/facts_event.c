@@ -75,8 +75,8 @@ decides_as(const struct program *p, const struct facts *f, struct slice query,
 
 	other.query = query;
 	struct verdict w = policy_decide(p, &other);
-	return w.allow == v->allow && w.reason == v->reason &&
-	    w.rule == v->rule;
+	return w.allow == v->allow && w.report == v->report &&
+	    w.reason == v->reason && w.rule == v->rule;
 }
 
 static void
@@ -99,7 +99,7 @@ put_query(const struct program *p, const struct facts *f,
 static void
 put_verdict(const struct program *p, const struct verdict *v, struct event *e)
 {
-	event_str(e, FIELD_VERDICT, v->allow ? "allow" : "deny");
+	event_str(e, FIELD_VERDICT, verdict_name(v));
 	event_reason(e, v->reason);
 	if (p == NULL || v->rule >= program_n_rules(p))
 		return;

@@ -69,6 +69,8 @@ count(struct journal *j, const struct event *e)
 	uint64_t n =
 	    event_has(e, FIELD_COUNTED) ? event_number_of(e, FIELD_COUNTED) : 1;
 
+	if (e->kind == EVENT_REQUEST_END && event_is_reported(e))
+		j->sum.n_reported += n;
 	if (e->kind == EVENT_ALARM)
 		j->sum.n_alarms++;
 	if (e->kind == EVENT_DROP || (e->kind == EVENT_DNS && denied))

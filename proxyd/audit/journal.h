@@ -21,7 +21,8 @@
 struct journal;
 
 struct journal_sum {
-	uint64_t n_denied; /* of this run: requests, connections, questions */
+	uint64_t n_denied;   /* of this run: requests, connections, questions */
+	uint64_t n_reported; /* requests that were let through unenforced */
 	uint64_t n_alarms;
 	char hash[LINE_HASH_HEX + 1]; /* of the last record */
 };

@@ -320,9 +320,12 @@ suggest_put(struct suggest *s, const struct event *e)
 
 	if (e->kind == EVENT_START && event_number_of(e, FIELD_REPEATED) == 0)
 		forget(s);
-	if (!event_is_denial(e) ||
+	if ((!event_is_denial(e) && !event_is_reported(e)) ||
 	    (e->kind != EVENT_REQUEST_END && e->kind != EVENT_FLOW_END &&
 		e->kind != EVENT_DNS))
+		return;
+	/* What went through it has a record of its own. */
+	if (event_is_reported(e) && e->kind != EVENT_REQUEST_END)
 		return;
 	if (why == NULL && e->kind == EVENT_FLOW_END)
 		why = "connected, and nothing asked for; does the program "

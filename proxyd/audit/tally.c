@@ -189,7 +189,8 @@ put_sent(struct tally *t, uint64_t seq, const struct event *e)
 bool
 tally_put(struct tally *t, uint64_t seq, const struct event *e)
 {
-	bool allow = slice_eq_str(event_text_of(e, FIELD_VERDICT), "allow");
+	bool allow = event_is_reported(e) ||
+	    slice_eq_str(event_text_of(e, FIELD_VERDICT), "allow");
 
 	if (e->kind == EVENT_START && !event_has(e, FIELD_REPEATED))
 		tally_end(t);

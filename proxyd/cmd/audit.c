@@ -26,7 +26,7 @@ static const char usage[] =
     "replay   decide every record again from its facts\n"
     "key      the public half of this machine's audit key, for --key\n"
     "\n"
-    "FILTER: --event EVENT, --reason REASON, --verdict allow|deny, --denied,\n"
+    "FILTER: --event EVENT, --reason REASON, --verdict allow|deny|report, --denied,\n"
     "--sandbox NAME, --rule NAME, --host HOST (*.HOST: what is below it),\n"
     "--flow ID, --since TIME, --until TIME (UTC, or how long ago: 15m),\n"
     "--limit ROWS.  All of them hold; of one given twice, either.\n"

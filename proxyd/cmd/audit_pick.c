@@ -29,7 +29,7 @@ reason_at(size_t i)
 static const char *
 verdict_at(size_t i)
 {
-	return i == 0 ? "allow" : "deny";
+	return i == 0 ? "allow" : i == 1 ? "deny" : "report";
 }
 
 /* What is there instead, and the whole list. */
@@ -84,8 +84,9 @@ take_reason(struct audit_pick *p, const char *value)
 static bool
 take_verdict(struct audit_pick *p, const char *value)
 {
-	if (strcmp(value, "allow") != 0 && strcmp(value, "deny") != 0)
-		return refuse("--verdict", value, verdict_at, 2);
+	if (strcmp(value, "allow") != 0 && strcmp(value, "deny") != 0 &&
+	    strcmp(value, "report") != 0)
+		return refuse("--verdict", value, verdict_at, 3);
 	p->verdict = value;
 	return true;
 }

@@ -143,8 +143,8 @@ say_different(struct replay *r, const struct line *l, const struct verdict *v,
 	if (v->rule < program_n_rules(p))
 		snprintf(rule, sizeof(rule), " by rule %u", v->rule);
 	snprintf(text, sizeof(text),
-	    "its facts give %s, %s%s; it says %.*s, %.40s",
-	    v->allow ? "allow" : "deny", reason_name(v->reason), rule,
+	    "its facts give %s, %s%s; it says %.*s, %.40s", verdict_name(v),
+	    reason_name(v->reason), rule,
 	    SLICE_ARG(slice_first(l->event.text[FIELD_VERDICT], 8)),
 	    reason_name(reason_find(l->event.text[FIELD_REASON])));
 	r->n_different++;
@@ -159,8 +159,7 @@ is_same(const struct event *e, const struct verdict *v)
 	    e->number[FIELD_RULE_INDEX] :
 	    VERDICT_NONE;
 
-	return slice_eq_str(e->text[FIELD_VERDICT],
-		   v->allow ? "allow" : "deny") &&
+	return slice_eq_str(e->text[FIELD_VERDICT], verdict_name(v)) &&
 	    slice_eq_str(e->text[FIELD_REASON], reason_name(v->reason)) &&
 	    rule == v->rule;
 }

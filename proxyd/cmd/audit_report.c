@@ -27,6 +27,7 @@ struct group {
 	char reason[32], what[WHAT_SIZE];
 	char host[HOST_SIZE]; /* of a name without a rule; else empty */
 	bool alarm, question;
+	bool reported; /* let through, since it is not enforced */
 	uint64_t n;
 	uint64_t n_aaaa; /* of a question: those not in `n` */
 };
@@ -34,8 +35,10 @@ struct group {
 struct report {
 	struct group groups[GROUPS_MAX];
 	size_t n;
-	uint64_t n_denied, n_alarms;	  /* summed up by finish() */
-	uint64_t n_other, n_other_alarms; /* that found no group */
+	/* Summed up by finish(). */
+	uint64_t n_denied, n_reported, n_alarms;
+	/* Those that found no group. */
+	uint64_t n_other, n_other_reported, n_other_alarms;
 	/* A denied request stands for its flow, whose end repeats it. */
 	char told[48];
 };
@@ -60,6 +63,7 @@ find_group(struct report *r, const struct group *like)
 	for (size_t i = 0; i < r->n; i++) {
 		struct group *g = &r->groups[i];
 		if (g->alarm == like->alarm && g->question == like->question &&
+		    g->reported == like->reported &&
 		    strcmp(g->reason, like->reason) == 0 &&
 		    strcmp(g->what, like->what) == 0)
 			return g;
@@ -78,7 +82,9 @@ count(struct report *r, const struct event *e, const struct group *like)
 	struct group *g = find_group(r, like);
 
 	if (g == NULL)
-		*(like->alarm ? &r->n_other_alarms : &r->n_other) += n;
+		*(like->alarm	       ? &r->n_other_alarms :
+			like->reported ? &r->n_other_reported :
+					 &r->n_other) += n;
 	else if (g->question && event_number_of(e, FIELD_QTYPE) == TYPE_AAAA)
 		g->n_aaaa += n;
 	else
@@ -91,7 +97,8 @@ is_counted(struct report *r, const struct event *e)
 {
 	struct slice flow = event_text_of(e, FIELD_FLOW);
 
-	if (e->kind == EVENT_DROP)
+	if (e->kind == EVENT_DROP ||
+	    (e->kind == EVENT_REQUEST_END && event_is_reported(e)))
 		return true;
 	if (!event_is_denial(e))
 		return false;
@@ -146,16 +153,17 @@ take(const struct line *l, struct slice in UNUSED, off_t at UNUSED, void *arg)
 	const struct event *e = &l->event;
 	struct report *r = arg;
 	struct group like = { .alarm = e->kind == EVENT_ALARM,
-		.question = e->kind == EVENT_DNS };
+		.question = e->kind == EVENT_DNS,
+		.reported = event_is_reported(e) };
 	struct buf what;
 
 	/* A start that is no restart of the scribe begins another run. */
 	if (e->kind == EVENT_START && event_number_of(e, FIELD_REPEATED) == 0)
-		r->n = r->n_other = r->n_other_alarms = 0;
+		r->n = r->n_other = r->n_other_reported = r->n_other_alarms = 0;
 	if (!like.alarm && !is_counted(r, e))
 		return true;
 	buf_init(&what, LINE_SIZE_MAX);
-	bool of_name = !like.alarm && is_of_name(e);
+	bool of_name = !like.alarm && !like.reported && is_of_name(e);
 	put_what(&what, e, of_name);
 	snprintf(like.what, sizeof(like.what), "%s", buf_text(&what));
 	snprintf(like.reason, sizeof(like.reason), "%.*s",
@@ -202,10 +210,13 @@ finish(struct report *r)
 			g->n = 0;
 	}
 	r->n_denied = r->n_other;
+	r->n_reported = r->n_other_reported;
 	r->n_alarms = r->n_other_alarms;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct group *g = &r->groups[i];
-		*(g->alarm ? &r->n_alarms : &r->n_denied) += g->n;
+		*(g->alarm	    ? &r->n_alarms :
+			g->reported ? &r->n_reported :
+				      &r->n_denied) += g->n;
 		if (g->n != 0)
 			r->groups[n++] = *g;
 	}
@@ -216,14 +227,20 @@ finish(struct report *r)
 static void
 print_text(const struct report *r)
 {
-	bool other = r->n_other + r->n_other_alarms != 0;
+	bool other = r->n_other + r->n_other_reported + r->n_other_alarms != 0;
 
-	printf("blocked: %" PRIu64 ", alarms: %" PRIu64 "\n", r->n_denied,
+	printf("blocked: %" PRIu64 ", alarms: %" PRIu64, r->n_denied,
 	    r->n_alarms);
+	if (r->n_reported != 0)
+		printf(", not enforced: %" PRIu64, r->n_reported);
+	putchar('\n');
 	for (size_t i = 0; i < r->n && i < ROWS_MAX; i++)
 		printf("%6" PRIu64 "x %-*s %s%s\n", r->groups[i].n,
 		    REASON_WIDTH, r->groups[i].reason,
-		    r->groups[i].alarm ? "ALARM " : "", r->groups[i].what);
+		    r->groups[i].alarm	      ? "ALARM " :
+			r->groups[i].reported ? "LET THROUGH " :
+						"",
+		    r->groups[i].what);
 	if (r->n > ROWS_MAX || other)
 		printf("       … and %zu kinds more\n",
 		    (r->n > ROWS_MAX ? r->n - ROWS_MAX : 0) + other);
@@ -240,6 +257,7 @@ print_json(const struct report *r)
 	json_object(&j);
 	json_key_number(&j, "blocked", r->n_denied);
 	json_key_number(&j, "alarms", r->n_alarms);
+	json_key_number(&j, "reported", r->n_reported);
 	json_key(&j, "groups");
 	json_array(&j);
 	for (size_t i = 0; i < r->n; i++) {
@@ -247,6 +265,7 @@ print_json(const struct report *r)
 		json_key_number(&j, "count", r->groups[i].n);
 		json_key_str(&j, "reason", r->groups[i].reason);
 		json_key_bool(&j, "alarm", r->groups[i].alarm);
+		json_key_bool(&j, "reported", r->groups[i].reported);
 		json_key_str(&j, "what", r->groups[i].what);
 		json_object_end(&j);
 	}

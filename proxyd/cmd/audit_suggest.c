@@ -26,7 +26,8 @@ take(const struct line *l, struct slice in UNUSED, off_t at UNUSED, void *arg)
 	if (l->event.kind == EVENT_START || !audit_picks(&s->o->pick, l))
 		return true;
 	suggest_put(s->suggest, &l->event);
-	s->n_taken += event_is_denial(&l->event);
+	s->n_taken +=
+	    event_is_denial(&l->event) || event_is_reported(&l->event);
 	return max == 0 || s->n_taken < max;
 }
 

@@ -181,6 +181,8 @@ colour_of(const struct event *e)
 		return "\033[33m";
 	if (!event_has(e, FIELD_VERDICT))
 		return "\033[2m";
+	if (event_is_reported(e))
+		return "\033[33m";
 	return slice_eq_str(e->text[FIELD_VERDICT], "deny") ? "\033[31m" :
 							      "\033[32m";
 }

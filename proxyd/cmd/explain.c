@@ -227,8 +227,11 @@ print_text(const struct program *p, const struct facts *f,
 {
 	uint32_t end = v->rule == VERDICT_NONE ? program_n_rules(p) : v->rule;
 
-	printf("%s%s\n  %s\n", v->allow ? "allowed" : "denied: ",
-	    v->allow ? "" : reason_name(v->reason), line);
+	if (v->allow && !v->report)
+		printf("allowed\n  %s\n", line);
+	else
+		printf("%s: %s\n  %s\n", v->report ? "not enforced" : "denied",
+		    reason_name(v->reason), line);
 	for (uint32_t i = 0; i < v->n_credentials; i++) {
 		struct program_credential c =
 		    program_credential(p, v->credentials[i]);
@@ -270,6 +273,7 @@ print_json(const struct program *p, const struct facts *f,
 	json_init(&j, &out);
 	json_object(&j);
 	json_key_bool(&j, "allow", v->allow);
+	json_key_bool(&j, "report", v->report);
 	json_key_str(&j, "reason", reason_name(v->reason));
 	json_key_str(&j, "detail", line);
 	put_rule(&j, "rule", p, v->rule);

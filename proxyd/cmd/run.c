@@ -11,7 +11,7 @@
 static const char usage[] =
     "usage: duenna run [--policy FILE[:NAME] | --preset NAME] [--set KEY=VALUE]\n"
     "                  [--config FILE] [--name NAME] [--user NAME] [--audit FILE]\n"
-    "                  [--env NAME] [--write DIR] [--keep-fd N] [--quiet]\n"
+    "                  [--env NAME] [--write DIR] [--keep-fd N] [--report] [--quiet]\n"
     "                  -- COMMAND [ARG...]\n"
     "\n"
     "Run COMMAND in a sandbox that reaches only what the policy allows.\n"
@@ -26,6 +26,7 @@ static const char usage[] =
     "--env      a variable of yours that COMMAND gets; repeatable, as --write is\n"
     "--write    a folder that COMMAND may write to, beside the working one\n"
     "--keep-fd  a descriptor that COMMAND inherits\n"
+    "--report   GET and HEAD of what no rule allows: recorded, not refused\n"
     "--quiet    no warnings, and nothing at the end about what was blocked\n"
     "\n"
     "Exit status: COMMAND's; 128+N if signal N ended it; 125 duenna could not\n"
@@ -42,6 +43,7 @@ enum option_id {
 	OPT_ENV,
 	OPT_WRITE,
 	OPT_KEEP_FD,
+	OPT_REPORT,
 	OPT_QUIET,
 	OPT_HELP,
 };
@@ -57,6 +59,7 @@ static const struct option options[] = {
 	{ "env", required_argument, NULL, OPT_ENV },
 	{ "write", required_argument, NULL, OPT_WRITE },
 	{ "keep-fd", required_argument, NULL, OPT_KEEP_FD },
+	{ "report", no_argument, NULL, OPT_REPORT },
 	{ "quiet", no_argument, NULL, OPT_QUIET },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
@@ -168,6 +171,9 @@ take_option(struct monitor_config *cfg, int option)
 		return add(cfg->write, &cfg->n_write, optarg);
 	case OPT_KEEP_FD:
 		return add_fd(cfg, optarg);
+	case OPT_REPORT:
+		cfg->report = true;
+		return true;
 	case OPT_QUIET:
 		cfg->quiet = true;
 		return true;

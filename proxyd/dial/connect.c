@@ -34,6 +34,7 @@ struct connecting {
 	const struct program *program; /* borrowed */
 	struct slice host;	       /* borrowed */
 	uint16_t port;
+	bool public_only;
 	bool more; /* connect_add() is still to come */
 	struct family {
 		size_t n, next; /* addresses; the one to be tried next */
@@ -147,6 +148,8 @@ connect_judge(const struct program *p, struct slice host, uint16_t port,
 static enum reason
 judge(const struct connecting *c, const struct ip *ip)
 {
+	if (c->public_only && !address_is_global(ip))
+		return REASON_UP_PRIVATE;
 	return c->program == NULL ?
 	    REASON_ALLOW :
 	    connect_judge(c->program, c->host, c->port, ip);
@@ -348,6 +351,7 @@ connect_start(struct loop *l, const struct connect_want *want,
 	c->dead.free = connecting_reaped;
 	c->loop = l;
 	c->program = want->program;
+	c->public_only = want->public_only;
 	c->host = want->host;
 	c->port = want->port;
 	c->refused = REASON_ALLOW;

@@ -31,6 +31,7 @@ struct connect_want {
 	uint16_t port;
 	const struct ip *ips; /* copied */
 	size_t n;	      /* up to CONNECT_ADDRESSES_MAX of a family */
+	bool public_only;     /* whatever a rule opens for the host */
 	bool more;	      /* connect_add() follows: do not give up before */
 };
 

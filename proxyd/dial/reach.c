@@ -116,11 +116,14 @@ connect_to(struct ask *q, const struct ip *ips, size_t n, bool more)
 		.ips = ips,
 		.n = n,
 		.more = more,
+		.public_only =
+		    program_rule(q->page->program, q->request.rule).report,
 	};
 	enum err err = ERR_NONE;
 
 	if (has_proxy(q)) {
 		want.program = NULL;
+		want.public_only = false;
 		want.port = q->proxy.port;
 	}
 	ask_enter(q, ASK_CONNECT);

@@ -230,6 +230,7 @@ flags_of(const struct load_rule *rule)
 	    (rule->has_query ? RULE_QUERY : 0U) |
 	    (rule->query_others ? RULE_QUERY_OTHERS : 0U) |
 	    (rule->any_method ? RULE_ANY_METHOD : 0U) |
+	    (rule->report != LOAD_ENFORCED ? RULE_REPORT : 0U) |
 	    (rule->signed_url ? RULE_SIGNED_URL : 0U);
 }
 

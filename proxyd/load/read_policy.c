@@ -25,8 +25,8 @@ static const struct read_key file_keys[] = {
 static const struct read_key policy_keys[] = {
 	{ "rules", READ_HERE },
 	{ "parameters", READ_HERE },
+	{ "report", READ_HERE },
 	{ "limits", READ_LATER },
-	{ "report", READ_LATER },
 	{ "refusals", READ_LATER },
 	{ "expires", READ_LATER },
 	{ "credentials", READ_OWNER },
@@ -189,8 +189,8 @@ read_one(struct read_policy *p, const struct doc_node *key,
 	if (!read_parameters(p, body, policy, &parameters))
 		return p->r.report->n_errors == before;
 	p->r.parameters = &parameters;
-	bool good =
-	    read_rules(p, rules, policy) && named && check_names(&p->r, policy);
+	bool good = read_rules(p, rules, policy) && named &&
+	    check_names(&p->r, policy) && read_policy_report(p, body, policy);
 	if (good)
 		parameters_warn_unused(&p->r, &parameters);
 	p->r.parameters = NULL;

@@ -78,6 +78,20 @@ bool read_query(const struct read *r, const struct doc_node *node,
 bool read_credential_name(struct read_policy *p, const struct doc_node *node,
     uint32_t *credential);
 
+/* `report:` of a rule whose patterns and methods are read. */
+bool read_rule_report(const struct read *r, const struct doc_node *node,
+    struct load_rule *rule);
+
+/*
+ * `report:` of a whole policy, or the option: a last rule for every name.  Then
+ * all rules that are not enforced go behind those that are.
+ */
+bool read_policy_report(struct read_policy *p, const struct doc_node *body,
+    struct load_policy_text *policy);
+
+/* In a policy that is included it counts for nothing. */
+void read_included_report(const struct read *r, const struct doc_node *body);
+
 /* `credential:`; checked against the owner's configuration. */
 bool read_rule_credentials(struct read_policy *p, const struct doc_node *node,
     struct load_rule *rule);

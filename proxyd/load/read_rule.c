@@ -16,6 +16,7 @@ static const struct read_key rule_keys[] = {
 	{ "addresses", READ_HERE },
 	{ "encoded_slash", READ_HERE },
 	{ "public_suffix", READ_HERE },
+	{ "report", READ_HERE },
 	{ "api", READ_LATER },
 	{ "archive", READ_LATER },
 	{ "body", READ_LATER },
@@ -28,7 +29,6 @@ static const struct read_key rule_keys[] = {
 	{ "lfs", READ_LATER },
 	{ "limits", READ_LATER },
 	{ "push", READ_LATER },
-	{ "report", READ_LATER },
 	{ "secret", READ_CREDENTIAL },
 	{ "only", READ_CREDENTIAL },
 	{ "place", READ_CREDENTIAL },
@@ -43,7 +43,7 @@ static const struct read_key rule_keys[] = {
 
 /* What can stand beside `allow` only. */
 static const char *const allow_keys[] = { "credential", "foreign_credentials",
-	"signed_url", "addresses", "encoded_slash", "public_suffix" };
+	"signed_url", "addresses", "encoded_slash", "public_suffix", "report" };
 
 static bool
 add_pattern(struct read_policy *p, const struct doc_node *node,
@@ -220,7 +220,7 @@ check_passed(const struct read *r, const struct doc_node *node,
 {
 	static const char *const keys[] = { "methods", "query", "credential",
 		"foreign_credentials", "signed_url", "encoded_slash",
-		"public_suffix" };
+		"public_suffix", "report" };
 	const struct load_pattern *passed = NULL;
 	bool good = true;
 
@@ -295,6 +295,7 @@ read_rule(struct read_policy *p, const struct doc_node *node, uint32_t index,
 	}
 	if (rule->deny)
 		return good && p->r.report->n_errors == before;
+	good = good && read_rule_report(&p->r, node, rule);
 	good =
 	    read_rule_addresses(p, read_find(node, "addresses"), rule) && good;
 	const struct doc_node *credential = read_find(node, "credential");

@@ -40,6 +40,13 @@ struct load_prefix {
 	unsigned bits;
 };
 
+/* `report:`: is it enforced, or recorded and let through? */
+enum load_reporting {
+	LOAD_ENFORCED,
+	LOAD_REPORT_READS, /* `true`: GET and HEAD */
+	LOAD_REPORT_ALL,   /* `all`: every method */
+};
+
 struct load_rule {
 	struct load_at at;
 	struct slice name;
@@ -52,6 +59,7 @@ struct load_rule {
 	bool hidden;	    /* set by the compiler */
 	uint32_t methods;
 	enum foreign_mode foreign;
+	enum load_reporting report;
 	struct load_pattern *patterns;
 	uint32_t n_patterns;
 	struct load_query *queries;

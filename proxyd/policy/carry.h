@@ -16,6 +16,8 @@ struct ask {
 	const struct image *m;
 	const struct facts *f;
 	struct verdict v;
+	/* Only a rule with `report:` allows it: why it would be refused. */
+	enum reason unenforced;
 	struct slice name;	   /* what the client says; empty: nothing */
 	struct host_matches found; /* the patterns of that name */
 };

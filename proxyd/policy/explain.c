@@ -41,8 +41,11 @@ put_rule(struct buf *out, const struct program *p, uint32_t rule)
 {
 	struct program_rule r = program_rule(p, rule);
 
-	buf_putf(out, "rule `%.*s` (%.*s:%u)", SLICE_ARG(r.name),
-	    SLICE_ARG(r.file), r.line);
+	buf_putf(out, "rule `%.*s` (%.*s", SLICE_ARG(r.name),
+	    SLICE_ARG(r.file));
+	if (r.line != 0) /* else it is of an option */
+		buf_putf(out, ":%u", r.line);
+	buf_put_str(out, ")");
 }
 
 static void
@@ -174,6 +177,10 @@ policy_explain(const struct program *p, const struct facts *f,
 		buf_put_str(out, " denies ");
 		put_url(out, f);
 		return;
+	}
+	if (v->report && v->rule != VERDICT_NONE) {
+		put_rule(out, p, v->rule);
+		buf_put_str(out, " lets it through, not enforced: ");
 	}
 	if (f->fault == REASON_ALLOW && is_no_rule(v->reason)) {
 		put_no_rule(out, p, f, v);

@@ -131,7 +131,8 @@ enum rule_flag {
 	RULE_QUERY_OTHERS = 16, /* `others: allow` */
 	RULE_ANY_METHOD = 32,	/* a deny rule without `methods:` */
 	RULE_SIGNED_URL = 64,	/* `signed_url: pass` */
-	RULE_FLAGS = 127
+	RULE_REPORT = 128,	/* recorded, not enforced: stands last */
+	RULE_FLAGS = 255
 };
 
 enum foreign_mode {

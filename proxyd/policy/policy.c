@@ -7,7 +7,9 @@
  *	             port and with a scheme that some rule could allow
  *	one name     the Host of the request is that name
  *	placeholders none in a wrong place, none of somebody else
- *	rules        from the top; the first that matches
+ *	rules        from the top; the first that matches.  Rules with `report:`
+ *	             stand behind all others (load/read_policy.c): one of them
+ *	             decides only what would be refused without it
  *	carry        what the rule that allows asks of the client's own
  *	             credentials: policy/carry.c
  */
@@ -20,16 +22,33 @@
 #include "policy/querycond.h"
 #include "policy/walk.h"
 
+static enum reason reason_of(const struct ask *a, enum progress best);
+
+/*
+ * A rule with `report:` fits what no other rule allows, since they came no
+ * further than `best`: let it through?  A name, a port that such a rule names,
+ * a path, a method, a query; never another scheme than that of the port.
+ */
+static bool
+let_through(struct ask *a, enum progress best)
+{
+	if (best == PROGRESS_PORT)
+		return false;
+	a->unenforced = reason_of(a, best);
+	return true;
+}
+
 /* What the first rule says that could decide about host, port and scheme. */
 static enum progress
 first_word(struct ask *a, const struct host_matches *found, uint32_t *denies)
 {
 	bool fits =
 	    walk_kind(a->m, found, a->f->port) == scheme_kind(a->f->scheme);
-	enum progress best = PROGRESS_NONE;
+	enum progress best = PROGRESS_NONE, enforced = PROGRESS_NONE;
 	struct walk w;
 
 	*denies = VERDICT_NONE;
+	a->unenforced = REASON_ALLOW;
 	walk_init(&w, a->m, found);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
 		bool is_deny = walk_is_deny(a->m, r);
@@ -43,6 +62,12 @@ first_word(struct ask *a, const struct host_matches *found, uint32_t *denies)
 			*denies = rule;
 			return PROGRESS_SCHEME;
 		}
+		bool is_report = walk_is_report(a->m, r);
+		if (is_report && come == PROGRESS_SCHEME &&
+		    !let_through(a, enforced))
+			come = PROGRESS_PORT;
+		if (!is_report && !is_deny && come > enforced)
+			enforced = come;
 		if (is_deny || come <= best)
 			continue;
 		best = come;
@@ -282,7 +307,7 @@ judge_dial(struct ask *a)
 static enum reason
 judge_rules(struct ask *a, const struct walk_request *request)
 {
-	enum progress best = PROGRESS_NONE;
+	enum progress best = PROGRESS_NONE, enforced = PROGRESS_SCHEME;
 	struct walk w;
 
 	walk_init(&w, a->m, &a->found);
@@ -293,10 +318,16 @@ judge_rules(struct ask *a, const struct walk_request *request)
 		    image_word(a->m, TABLE_RULES, rule, RULE_FLAG_BITS);
 		if (come == PROGRESS_ALL) {
 			a->v.rule = rule;
-			a->v.nearest = VERDICT_NONE;
+			if ((flags & RULE_REPORT) == 0)
+				a->v.nearest = VERDICT_NONE;
+			else if (a->unenforced == REASON_ALLOW)
+				a->unenforced = reason_of(a, enforced);
 			return (flags & RULE_DENY) != 0 ? REASON_DENY_RULE :
 							  carry_judge(a);
 		}
+		if ((flags & (RULE_DENY | RULE_REPORT | RULE_HIDDEN)) == 0 &&
+		    come > enforced)
+			enforced = come;
 		if (come > best && (flags & (RULE_DENY | RULE_HIDDEN)) == 0) {
 			best = come;
 			a->v.nearest = rule;
@@ -378,6 +409,23 @@ allow_unread(struct ask *a)
 	    a->f->scheme == SCHEME_TLS ? REASON_ALLOW_PASS : REASON_ALLOW_TCP;
 }
 
+static void
+allow(struct ask *a)
+{
+	enum facts_kind kind = a->f->kind;
+
+	if (kind == FACTS_CONNECT && scheme_is_passed(a->f->scheme))
+		allow_unread(a);
+	if (kind != FACTS_REQUEST)
+		a->v.nearest = VERDICT_NONE;
+	/* Of a name and of a dial that is no question: a rule allows them. */
+	if ((kind == FACTS_CONNECT || kind == FACTS_REQUEST) &&
+	    a->unenforced != REASON_ALLOW) {
+		a->v.report = true;
+		a->v.reason = a->unenforced;
+	}
+}
+
 struct verdict
 policy_decide(const struct program *p, const struct facts *f)
 {
@@ -392,10 +440,8 @@ policy_decide(const struct program *p, const struct facts *f)
 		a.v.strip = 0;
 		a.v.strip_cookies = a.v.search_answer = false;
 		memset(a.v.credentials, 0, sizeof(a.v.credentials));
-	} else if (f->kind != FACTS_REQUEST) {
-		if (f->kind == FACTS_CONNECT && scheme_is_passed(f->scheme))
-			allow_unread(&a);
-		a.v.nearest = VERDICT_NONE;
+	} else {
+		allow(&a);
 	}
 	return a.v;
 }

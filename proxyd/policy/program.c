@@ -204,13 +204,14 @@ program_rule(const struct program *p, uint32_t rule)
 	const struct image *m = &p->image;
 	uint32_t first = image_word(m, TABLE_RULES, rule, RULE_ROUTES);
 	uint32_t n = image_word(m, TABLE_RULES, rule, RULE_N_ROUTES);
+	uint32_t flags = image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS);
 	struct program_rule r = {
 		.name = image_string(m, TABLE_RULES, rule, RULE_NAME_S),
 		.text = image_string(m, TABLE_ROUTES, first, ROUTE_TEXT_S),
 		.file = image_string(m, TABLE_RULES, rule, RULE_FILE_S),
 		.line = image_word(m, TABLE_RULES, rule, RULE_LINE),
-		.deny = (image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS) &
-			    RULE_DENY) != 0,
+		.deny = (flags & RULE_DENY) != 0,
+		.report = (flags & RULE_REPORT) != 0,
 		.n_credentials =
 		    image_word(m, TABLE_RULES, rule, RULE_N_CREDENTIALS),
 	};

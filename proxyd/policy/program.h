@@ -70,6 +70,7 @@ struct program_rule {
 	struct slice file; /* where it stands */
 	uint32_t line;
 	bool deny;
+	bool report;   /* recorded, not enforced */
 	bool wildcard; /* its host has `*` or `**`: a dial names the host */
 	uint32_t n_credentials;
 	uint32_t credentials[VERDICT_CREDENTIALS_MAX];

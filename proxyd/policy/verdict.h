@@ -3,6 +3,8 @@
 #ifndef POLICY_VERDICT_H
 #define POLICY_VERDICT_H
 
+#include <stdint.h>
+
 #include "base/reason.h"
 
 #define VERDICT_CREDENTIALS_MAX 4 /* credentials of one rule; slots differ */
@@ -10,7 +12,9 @@
 
 struct verdict {
 	bool allow;
-	enum reason reason; /* REASON_ALLOW, or why not */
+	bool report;	    /* allowed, but only since a rule says `report:` */
+	enum reason reason; /* REASON_ALLOW, or why not; if `report`: why it
+			       would not have been */
 	uint32_t rule;	    /* the rule that decided, or VERDICT_NONE */
 	uint32_t nearest;   /* no rule matched: the one that came furthest */
 	uint32_t n_credentials;
@@ -20,5 +24,12 @@ struct verdict {
 	    strip_cookies; /* Cookie and Set-Cookie go, a record field says so */
 	bool search_answer; /* mask the credentials in what comes back */
 };
+
+/* The word of it in records. */
+static inline const char *
+verdict_name(const struct verdict *v)
+{
+	return !v->allow ? "deny" : v->report ? "report" : "allow";
+}
 
 #endif

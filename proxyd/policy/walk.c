@@ -23,13 +23,24 @@ walk_init(struct walk *w, const struct image *m,
 	}
 }
 
-bool
-walk_is_deny(const struct image *m, uint32_t route)
+static uint32_t
+flags_of(const struct image *m, uint32_t route)
 {
 	uint32_t rule = image_word(m, TABLE_ROUTES, route, ROUTE_RULE);
 
-	return (image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS) & RULE_DENY) !=
-	    0;
+	return image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS);
+}
+
+bool
+walk_is_deny(const struct image *m, uint32_t route)
+{
+	return (flags_of(m, route) & RULE_DENY) != 0;
+}
+
+bool
+walk_is_report(const struct image *m, uint32_t route)
+{
+	return (flags_of(m, route) & RULE_REPORT) != 0;
 }
 
 /* Routes are numbered in the order of the file: the lowest is the next. */
@@ -71,8 +82,7 @@ bool
 walk_is_total(const struct image *m, uint32_t route)
 {
 	const uint32_t want = RULE_DENY | RULE_ANY_METHOD;
-	uint32_t rule = image_word(m, TABLE_ROUTES, route, ROUTE_RULE);
-	uint32_t flags = image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS);
+	uint32_t flags = flags_of(m, route);
 
 	return (flags & (want | RULE_QUERY)) == want &&
 	    slice_eq(image_string(m, TABLE_ROUTES, route, ROUTE_PATH_S),

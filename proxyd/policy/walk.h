@@ -39,6 +39,9 @@ uint32_t walk_next(struct walk *w);
 
 bool walk_is_deny(const struct image *m, uint32_t route);
 
+/* A rule that is recorded, not enforced: all others stand before it. */
+bool walk_is_report(const struct image *m, uint32_t route);
+
 /* A deny rule for the whole of a host, port and scheme. */
 bool walk_is_total(const struct image *m, uint32_t route);
 

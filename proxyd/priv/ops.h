@@ -31,7 +31,8 @@ enum op {
 	 *              caller's home, for `~/`; fds: the files, in order.
 	 * LOAD_POLICY  s16 file name, s16 policy name or empty, u8 flags
 	 *              (1: the file lies below the owner's own directory, 2:
-	 *              the name is that of a preset, there is no file);
+	 *              the name is that of a preset, there is no file, 4:
+	 *              `--report`);
 	 *              s8 the sandbox's name, or empty, s8 four digits for the
 	 *              name that it has then; u8 n, each s16 key, s16 value of
 	 *              a parameter; fds: the file, the owner image.
@@ -137,7 +138,7 @@ enum op {
 	 * WRITTEN  u8 1: it is in the log, 0: it could not be written
 	 * STATUS   scribe -> all: u8 1: the log takes records, 0: it does not
 	 * TALLY    scribe -> monitor, before the WRITTEN of a STOP: u64 denials,
-	 *          u64 alarms, s8 last hash (hex) of the log
+	 *          u64 requests let through unenforced, u64 alarms, s8 last hash (hex) of the log
 	 */
 	OP_EVENT = 112,
 	OP_WRITTEN = 113,

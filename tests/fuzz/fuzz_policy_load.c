@@ -89,7 +89,7 @@ probe_passed(const struct program *p, uint32_t rule, enum scheme scheme)
 		f.kind = FACTS_CONNECT;
 		f.port = ports[i];
 		struct verdict v = policy_decide(p, &f);
-		CHECK(v.allow == reason_is_allow(v.reason));
+		CHECK((v.allow && !v.report) == reason_is_allow(v.reason));
 		if (!v.allow)
 			continue;
 		CHECK(v.reason != REASON_ALLOW && v.rule < program_n_rules(p));

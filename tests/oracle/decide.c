@@ -8,6 +8,7 @@
  *                     would have: `REASON RULE`, the rule that decided or, if
  *                     none did, `-`; of tls and tcp the connection itself
  *   nearest METHOD URL    the same, but the nearest rule
+ *                     `report:REASON RULE` if that is not enforced
  */
 #include <stdio.h>
 
@@ -90,7 +91,7 @@ on_ask(const char *method, const char *url, bool nearest)
 	else if (!program_address(program, f.host, &f.dst))
 		f.dst = program_refusal_address(program);
 	struct verdict v = policy_decide(program, &f);
-	printf("%s", reason_name(v.reason));
+	printf("%s%s", v.report ? "report:" : "", reason_name(v.reason));
 	print_rule(nearest ? v.nearest : v.rule);
 }
 

@@ -169,7 +169,8 @@ def progress(rule, ask):
 
 
 def methods(rule):
-    given = rule.get('methods', ['GET', 'HEAD'])
+    usual = 'any' if rule.get('report') == 'all' else ['GET', 'HEAD']
+    given = rule.get('methods', usual)
     return ANY if given == 'any' else given
 
 
@@ -179,9 +180,12 @@ def is_total(rule, pattern):
 
 
 def connection(rules, ask):
-    """Host, port and scheme, before any request: (reason, rule) or None."""
+    """Host, port and scheme, before any request: (reason, rule) or None; or
+    the reason alone with which it would be refused, were that enforced."""
     _, scheme, host, port, _, _ = ask
-    best = 0
+    best = enforced = 0
+    of_name = 'tls.sni_denied' if scheme in ('https', 'tls') else \
+        'http.host_denied'
     fits = kind(scheme) == kind_there(rules, host, port)
     for rule in rules:
         deny = 'deny' in rule
@@ -194,14 +198,19 @@ def connection(rules, ask):
             come = 1 + (p == port) + (p == port and s == scheme and fits)
             if come == 3 and deny:
                 return 'deny.rule', rule['name']
+            if come == 3 and rule.get('report'):
+                if enforced < 2:
+                    return of_name if enforced == 0 else 'dst.port'
+                come = 2
+            if not deny and not rule.get('report'):
+                enforced = max(enforced, come)
             if come == 3:
                 return {'tls': ('allow.pass', rule['name']),
                         'tcp': ('allow.tcp', rule['name'])}.get(scheme)
             if not deny:
                 best = max(best, come)
     if best == 0:
-        return ('tls.sni_denied' if scheme in ('https', 'tls') else
-                'http.host_denied'), '-'
+        return of_name, '-'
     return ('dst.port' if best == 1 else 'http.upgrade'), '-'
 
 
@@ -263,22 +272,33 @@ def patterns(rule):
     return rule.get('allow') or rule['deny']
 
 
+def asked_last(rules):
+    """Those with `report:` stand behind all others."""
+    return sorted(rules, key=lambda rule: bool(rule.get('report')))
+
+
 def is_hidden(rules, i):
     return all(any(hides(a, pa, rules[i], pb) for a in rules[:i]
                    for pa in patterns(a)) for pb in patterns(rules[i]))
 
 
 def decide(rules, ask):
+    rules = asked_last(rules)
     refused = connection(rules, ask)
-    if refused:
+    if isinstance(refused, tuple):
         return refused
-    best = 3  # the connection is there
+    best = enforced = 3  # the connection is there
     for i, rule in enumerate(rules):
         come = progress(rule, ask)
+        if come == 6 and rule.get('report'):
+            return 'report:' + (refused or REASON[STAGES[enforced]]), \
+                rule['name']
         if come == 6:
             return ('deny.rule' if 'deny' in rule else 'allow'), rule['name']
         if 'deny' not in rule and come > best and not is_hidden(rules, i):
             best = come
+        if not rule.get('report'):
+            enforced = best
     return REASON[STAGES[best]], '-'
 
 
@@ -336,6 +356,9 @@ def random_rule(r, i):
         rule['query'] = query
     if kind == 'allow' and r.random() < .3:
         rule['encoded_slash'] = True
+    if kind == 'allow' and r.random() < .35:
+        rule['report'] = 'all' if set(methods(rule)) - {'GET', 'HEAD'} else \
+            r.choice(['all', True])
     return rule
 
 
@@ -419,7 +442,7 @@ def main():
         rules = [random_rule(r, i) for i in range(r.randint(1, 8))]
         text = yaml_of(rules, r)
         lines.append('policy ' + text.encode().hex())
-        bad = conflict(rules)
+        bad = conflict(asked_last(rules))
         wanted.append(('error' if bad else 'ok', text, None))
         for _ in range(0 if bad else 60):
             ask = random_ask(r)
@@ -440,10 +463,12 @@ def main():
                       (text, ask, have, want))
     print('seed %d: %d policies, %d answers, %d differ; %s' % (
         seed, n, len(wanted) - n, bad, reasons))
-    missing = [x for x in ('allow', 'allow.pass', 'allow.tcp', 'error','deny.rule', 'dst.port', 'http.upgrade',
-                           'http.path_denied', 'http.method_denied',
-                           'http.query_denied', 'tls.sni_denied',
-                           'http.host_denied') if not reasons.get(x)]
+    refusals = ['dst.port', 'http.path_denied', 'http.method_denied',
+                'http.query_denied', 'tls.sni_denied', 'http.host_denied']
+    missing = [x for x in ['allow', 'allow.pass', 'allow.tcp', 'error',
+                           'deny.rule', 'http.upgrade'] + refusals +
+               ['report:tls.sni_denied', 'report:http.path_denied']
+               if not reasons.get(x)]
     if missing:
         print('never seen: %s' % missing)
     sys.exit(bad != 0 or bool(missing))

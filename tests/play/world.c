@@ -178,7 +178,7 @@ static void
 decide_again(struct world *w, const struct event *e)
 {
 	struct facts f;
-	bool allow = slice_eq(event_text_of(e, FIELD_VERDICT), SLICE("allow"));
+	struct slice verdict = event_text_of(e, FIELD_VERDICT);
 	struct slice reason = event_text_of(e, FIELD_REASON);
 
 	if (!event_has(e, FIELD_FACTS_KIND))
@@ -188,7 +188,8 @@ decide_again(struct world *w, const struct event *e)
 		return;
 	}
 	struct verdict v = policy_decide(w->sandbox->generation->program, &f);
-	if (v.allow != allow || !slice_eq_str(reason, reason_name(v.reason)))
+	if (!slice_eq_str(verdict, verdict_name(&v)) ||
+	    !slice_eq_str(reason, reason_name(v.reason)))
 		w->n_wrong++;
 }
 

@@ -169,7 +169,7 @@ event_check_says_what_is_missing_or_contradicts(void **state UNUSED)
 	assert_non_null(event_check(&e, &f));
 	decided(&e, "perhaps", "dns.denied");
 	assert_string_equal(event_check(&e, &f),
-	    "verdict is neither allow nor deny");
+	    "verdict is neither allow nor deny nor report");
 	decided(&e, "deny", "dns.denied");
 	event_str(&e, FIELD_FAULT, "none");
 	assert_string_equal(event_check(&e, &f), "fault is not of the list");
