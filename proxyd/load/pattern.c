@@ -185,6 +185,19 @@ find_authority(struct slice text)
 }
 
 static bool
+unknown_scheme(const struct read *r, const struct doc_node *node,
+    struct slice name)
+{
+	struct nearest near = nearest_to(name);
+
+	for (int s = 0; s < SCHEME_COUNT; s++)
+		nearest_look(&near, slice_of_str(scheme_name((enum scheme)s)));
+	return read_refuse(r, node, "unknown scheme `%.*s`" NEAREST_FMT "%s",
+	    SLICE_ARG(name), NEAREST_ARG(near),
+	    near.best.n != 0 ? "" : ": expected " SCHEMES);
+}
+
+static bool
 read_scheme(const struct read *r, const struct doc_node *node,
     struct slice *text, struct load_pattern *p)
 {
@@ -203,9 +216,7 @@ read_scheme(const struct read *r, const struct doc_node *node,
 			    later_schemes[i]);
 	p->scheme = scheme_find(name);
 	if (p->scheme == SCHEME_COUNT)
-		return read_refuse(r, node,
-		    "unknown scheme `%.*s`: expected " SCHEMES,
-		    SLICE_ARG(name));
+		return unknown_scheme(r, node, name);
 	p->port = scheme_port(p->scheme);
 	return true;
 }

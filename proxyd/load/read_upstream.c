@@ -92,6 +92,7 @@ read_resolvers(struct read_owner *o, const struct doc_node *node,
     struct load_upstream *u)
 {
 	const struct doc_node *list = read_find(node, "resolvers");
+	bool good = true;
 
 	if (list == NULL)
 		return true;
@@ -101,9 +102,9 @@ read_resolvers(struct read_owner *o, const struct doc_node *node,
 		return read_refuse(&o->r, list, "expected 1 to %d resolvers",
 		    OWNER_RESOLVERS_MAX);
 	for (const struct doc_node *i = list->first; i != NULL; i = i->next)
-		if (!read_resolver(o, i, &u->resolvers[u->n_resolvers++]))
-			return false;
-	return true;
+		good = read_resolver(o, i, &u->resolvers[u->n_resolvers++]) &&
+		    good;
+	return good;
 }
 
 static bool
@@ -111,6 +112,7 @@ read_addresses(struct read_owner *o, const struct doc_node *node,
     struct load_upstream *u)
 {
 	const struct doc_node *list = read_find(node, "addresses");
+	bool good = true;
 
 	if (list == NULL)
 		return true;
@@ -121,9 +123,9 @@ read_addresses(struct read_owner *o, const struct doc_node *node,
 		    OWNER_ADDRESSES_MAX);
 	u->addresses_at = read_at(&o->r, list);
 	for (const struct doc_node *i = list->first; i != NULL; i = i->next)
-		if (!read_ip(&o->r, i, &u->addresses[u->n_addresses++]))
-			return false;
-	return true;
+		good =
+		    read_ip(&o->r, i, &u->addresses[u->n_addresses++]) && good;
+	return good;
 }
 
 static bool

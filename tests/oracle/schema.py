@@ -108,8 +108,16 @@ def examples():
             yield page, text
 
 
+def once(pairs):
+    keys = [k for k, _ in pairs]
+    for key in {k for k in keys if keys.count(k) > 1}:
+        fault('`%s` stands twice in one object of a schema', key)
+    return dict(pairs)
+
+
 def main():
-    schemas = {n: json.loads(read('policies/%s.schema.json' % n))
+    schemas = {n: json.loads(read('policies/%s.schema.json' % n),
+                             object_pairs_hook=once)
                for n in ('policy', 'config')}
     for schema in schemas.values():
         jsonschema.Draft7Validator.check_schema(schema)

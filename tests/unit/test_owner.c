@@ -397,6 +397,17 @@ static const struct {
 	{ "resolver by name", UPSTREAM("    resolvers: [dns.test]\n"),
 	    "owner.yaml:4:17: `dns.test` is no resolver: expected an address, "
 	    "with a port if it is not 53, such as 10.0.0.53:5353\n" },
+	{ "all of them in one go",
+	    UPSTREAM("    resolvers: [one, two]\n"
+		     "    addresses: [three, four]\n"),
+	    "owner.yaml:4:17: `one` is no resolver: expected an address, with "
+	    "a port if it is not 53, such as 10.0.0.53:5353\n"
+	    "owner.yaml:4:22: `two` is no resolver: expected an address, with "
+	    "a port if it is not 53, such as 10.0.0.53:5353\n"
+	    "owner.yaml:5:17: `three` is no address: expected such as 10.0.0.1 "
+	    "or fd00::1\n"
+	    "owner.yaml:5:24: `four` is no address: expected such as 10.0.0.1 "
+	    "or fd00::1\n" },
 	{ "five resolvers",
 	    UPSTREAM("    resolvers: [10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4, "
 		     "10.0.0.5]\n"),
