@@ -78,12 +78,46 @@ ask_for_certificate(struct scribe *s)
 	struct msg m = { .op = OP_CERTIFY };
 	enum err err = ERR_NONE;
 
-	if (s->journal == NULL || s->certifying ||
-	    journal_is_started(s->journal) || !channel_is_open(keeper))
+	if (s->journal == NULL || !journal_is_read(s->journal) ||
+	    s->certifying || journal_is_started(s->journal) ||
+	    !channel_is_open(keeper))
 		return;
 	wr_slice8(&w, slice_of(journal_key(s->journal), SIGN_PUBLIC_SIZE));
 	m.body = wr_slice(&w);
 	s->certifying = channel_ask(keeper, &m, on_certified, s, &err) != 0;
+}
+
+static void
+lose_log(struct scribe *s, const char *why, enum err err)
+{
+	log_error("cannot go on with this audit log: %s (%s)", why,
+	    err_text(err));
+	journal_free(s->journal);
+	s->journal = NULL;
+	scribe_refuse_early(s);
+}
+
+/* A piece of a log that is gone on with; then whoever waits is heard. */
+static void
+on_read(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	static const struct timeval next_turn = { 0, 0 };
+	struct scribe *s = arg;
+	const char *why;
+
+	switch (journal_read(s->journal, SCRIBE_READ_SIZE, &why)) {
+	case RESUME_MORE:
+		event_add(s->read, &next_turn);
+		return;
+	case RESUME_BAD:
+		lose_log(s, why, ERR_INTEGRITY);
+		return;
+	case RESUME_DONE:
+		break;
+	}
+	if (s->peers[ROLE_WORKER].channel != NULL)
+		journal_give_flows(s->journal, &s->peers[ROLE_WORKER]);
+	ask_for_certificate(s);
 }
 
 static void
@@ -101,16 +135,11 @@ take_log(struct scribe *s, struct msg *m)
 			close(fd);
 		return;
 	}
-	s->journal = journal_new(fd, again, &why, &err);
-	if (s->journal == NULL) {
-		log_error("cannot go on with this audit log: %s (%s)", why,
-		    err_text(err));
-		scribe_refuse_early(s);
-		return;
-	}
-	if (s->peers[ROLE_WORKER].channel != NULL)
-		journal_give_flows(s->journal, &s->peers[ROLE_WORKER]);
-	ask_for_certificate(s);
+	s->journal = journal_open(fd, again, &why, &err);
+	if (s->journal == NULL)
+		lose_log(s, why, err);
+	else
+		on_read(-1, 0, s);
 }
 
 static void on_msg(struct channel *c, struct msg *m, void *arg);
@@ -151,7 +180,8 @@ take_channel(struct scribe *s, struct msg *m)
 		return;
 	}
 	scribe_say_status(p);
-	if (role == ROLE_WORKER && s->journal != NULL)
+	if (role == ROLE_WORKER && s->journal != NULL &&
+	    journal_is_read(s->journal))
 		journal_give_flows(s->journal, p);
 	if (role == ROLE_KEEPER)
 		ask_for_certificate(s);
@@ -217,10 +247,11 @@ set_up(struct scribe *s, enum err *err)
 		s->peers[r] = (struct peer){ s, (enum role)r, NULL, 0 };
 	if (digest_setup(err) != 0 || (s->loop = loop_new(err)) == NULL)
 		return -1;
+	s->read = event_new(loop_base(s->loop), -1, 0, on_read, s);
 	s->flush = event_new(loop_base(s->loop), -1, 0, on_flush, s);
 	s->tick = event_new(loop_base(s->loop), -1, EV_PERSIST, on_tick, s);
 	*err = ERR_MEMORY;
-	if (s->flush == NULL || s->tick == NULL ||
+	if (s->read == NULL || s->flush == NULL || s->tick == NULL ||
 	    event_priority_set(s->flush, LOOP_PRIORITY_REAP) != 0 ||
 	    event_add(s->tick, &second) != 0)
 		return -1;

@@ -14,6 +14,7 @@
 
 #define SCRIBE_EARLY_MAX 4096	 /* records taken before the log is started */
 #define SCRIBE_WAITING_MAX 16384 /* answers due after the next flush */
+#define SCRIBE_READ_SIZE 4194304 /* bytes of an old log read in one turn */
 #define SCRIBE_STOP_MS 500	 /* open flows get to end by themselves */
 
 struct scribe;
@@ -32,6 +33,7 @@ struct scribe {
 	struct peer peers[ROLE_COUNT]; /* by role */
 	struct journal *journal;       /* NULL: no log yet */
 	struct event *flush, *tick;    /* end of turn; each second */
+	struct event *read;	       /* the next piece of an old log */
 	STAILQ_HEAD(, early) early;
 	size_t n_early;
 	struct {

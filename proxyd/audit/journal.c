@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "audit/journal.h"
-#include "audit/reader.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -21,9 +20,8 @@ struct journal {
 	uint64_t n_pending;	  /* records in `pending` */
 	uint64_t n_lost;	  /* records since the failure */
 	uint64_t checkpointed;	  /* the last one's own number */
-	uint64_t cut_line;	  /* that was cut and is gone; 0: none */
-	size_t cut_size;	  /* its bytes */
-	char cut_digest[DIGEST_NAME_SIZE];
+	struct resume resume;	  /* what stood in the file before */
+	bool is_read;		  /* all of it */
 	struct buf pending;
 	struct sign_key *key; /* owned */
 	struct flows *flows;  /* owned */
@@ -82,54 +80,17 @@ count(struct journal *j, const struct event *e)
 
 /* One record of the file as it was found. */
 static bool
-take_line(struct journal *j, struct slice in, struct buf *store)
+take_record(const struct line *l, void *arg)
 {
-	const char *detail;
-	struct line l;
+	struct journal *j = arg;
 
-	if (!line_read(in, store, &l, &detail) ||
-	    l.seq != j->chain.end.seq + 1 || !chain_fits(&j->chain, &l))
-		return false;
-	chain_follow(&j->chain, &l);
-	if (l.event.kind == EVENT_CHECKPOINT)
-		j->checkpointed = l.seq;
-	if (l.event.kind == EVENT_START && !event_has(&l.event, FIELD_REPEATED))
+	if (l->event.kind == EVENT_CHECKPOINT)
+		j->checkpointed = l->seq;
+	if (l->event.kind == EVENT_START &&
+	    !event_has(&l->event, FIELD_REPEATED))
 		j->sum = (struct journal_sum){ 0 };
-	count(j, &l.event);
-	return flows_put(j->flows, &l.event, NULL);
-}
-
-static void
-note_cut(struct journal *j, struct slice line, uint64_t number)
-{
-	j->cut_line = number;
-	j->cut_size = line.n;
-	digest_name(line, j->cut_digest);
-}
-
-static bool
-read_all(struct journal *j, struct reader *r, struct buf *store,
-    const char **why)
-{
-	struct slice line;
-
-	for (uint64_t n = 1;; n++) {
-		enum reader_got got = reader_take(r, &line);
-		*why = "it cannot be read";
-		if (got == READER_FAILED)
-			return false;
-		*why = "it is no whole audit log: `duenna audit verify` says "
-		       "where";
-		if (got == READER_LONG)
-			return false;
-		if (got == READER_LINE && !take_line(j, line, store))
-			return false;
-		if (got == READER_CUT)
-			note_cut(j, line, n);
-		if (got == READER_CUT || got == READER_END)
-			return true;
-		j->size = r->next;
-	}
+	count(j, &l->event);
+	return flows_put(j->flows, &l->event, NULL);
 }
 
 static void
@@ -177,30 +138,8 @@ cut_back(struct journal *j)
 	return ftruncate(j->fd, (off_t)j->size) == 0;
 }
 
-static bool
-read_existing(struct journal *j, const char **why)
-{
-	struct buf store;
-	struct reader r;
-	bool good;
-
-	*why = "it is no regular file";
-	if (lseek(j->fd, 0, SEEK_SET) != 0)
-		return false;
-	reader_init(&r, j->fd);
-	buf_init(&store, LINE_SIZE_MAX + 1);
-	good = read_all(j, &r, &store, why);
-	buf_release(&store);
-	reader_release(&r);
-	if (good && j->cut_line != 0 && !cut_back(j)) {
-		*why = "its last line is cut and cannot be removed";
-		return false;
-	}
-	return good;
-}
-
 struct journal *
-journal_new(int fd, bool again, const char **why, enum err *err)
+journal_open(int fd, bool again, const char **why, enum err *err)
 {
 	struct journal *j = calloc(1, sizeof(*j));
 
@@ -220,17 +159,55 @@ journal_new(int fd, bool again, const char **why, enum err *err)
 	*why = "no key for its checkpoints";
 	if ((j->key = sign_key_new(err)) == NULL)
 		goto fail;
-	if (!read_existing(j, why)) {
-		*err = ERR_INTEGRITY;
+	*why = "it is no regular file";
+	*err = ERR_INTEGRITY;
+	/* Of a run that goes on, flows are open and denials counted. */
+	if (!resume_init(&j->resume, fd, &j->chain, again))
 		goto fail;
-	}
-	j->written = j->chain.end;
-	if (!again)
-		j->sum = (struct journal_sum){ 0 };
+	j->resume.on_record = take_record;
+	j->resume.arg = j;
 	return j;
 fail:
 	journal_free(j);
 	return NULL;
+}
+
+enum resume_step
+journal_read(struct journal *j, size_t budget, const char **why)
+{
+	enum resume_step step = resume_some(&j->resume, budget, why);
+
+	if (step != RESUME_DONE)
+		return step;
+	j->size = j->resume.size;
+	if (j->resume.cut_line != 0 && !cut_back(j)) {
+		*why = "its last line is cut and cannot be removed";
+		return RESUME_BAD;
+	}
+	j->is_read = true;
+	j->written = j->chain.end;
+	if (!j->again)
+		j->sum = (struct journal_sum){ 0 };
+	return RESUME_DONE;
+}
+
+bool
+journal_is_read(const struct journal *j)
+{
+	return j->is_read;
+}
+
+struct journal *
+journal_new(int fd, bool again, const char **why, enum err *err)
+{
+	struct journal *j = journal_open(fd, again, why, err);
+
+	if (j != NULL && journal_read(j, SIZE_MAX, why) != RESUME_DONE) {
+		*err = ERR_INTEGRITY;
+		journal_free(j);
+		return NULL;
+	}
+	return j;
 }
 
 void
@@ -239,6 +216,7 @@ journal_free(struct journal *j)
 	if (j == NULL)
 		return;
 	close(j->fd);
+	resume_release(&j->resume);
 	buf_release(&j->pending);
 	chain_release(&j->chain);
 	sign_key_free(j->key);
@@ -303,7 +281,7 @@ journal_flush(struct journal *j)
 		return false;
 	}
 	/* After a failure there may be half a record: cut_back() looks. */
-	if (!j->failed && !is_ours(j)) {
+	if (j->is_read && !j->failed && !is_ours(j)) {
 		lose(j);
 		return false;
 	}
@@ -368,6 +346,7 @@ journal_start(struct journal *j, const uint8_t machine[SIGN_PUBLIC_SIZE],
 {
 	char key[2 * SIGN_PUBLIC_SIZE + 1], of[2 * SIGN_PUBLIC_SIZE + 1];
 	char text[2 * SIGN_SIZE + 1], detail[192];
+	const struct resume *cut = &j->resume;
 	struct event e;
 
 	/* After a failure to write it: once more. */
@@ -385,11 +364,11 @@ journal_start(struct journal *j, const uint8_t machine[SIGN_PUBLIC_SIZE],
 	event_str(&e, FIELD_MACHINE_KEY, of);
 	if (j->again)
 		event_bool(&e, FIELD_REPEATED, true);
-	if (j->cut_line != 0) {
+	if (cut->cut_line != 0) {
 		snprintf(detail, sizeof(detail),
 		    "recovered: line %llu was cut; its %zu bytes (%s) are gone",
-		    (unsigned long long)j->cut_line, j->cut_size,
-		    j->cut_digest);
+		    (unsigned long long)cut->cut_line, cut->cut_size,
+		    cut->cut_digest);
 		event_str(&e, FIELD_DETAIL, detail);
 	}
 	if (!put(j, &e) || !journal_flush(j))

@@ -8,15 +8,16 @@
  * record), they are counted, and nothing is taken until a retry could write a
  * `gap` record with that count.
  *
- * An existing log is read whole and must be one without a fault; it is
- * continued.  A last line that is cut, by a crash in the middle of a write, is
- * removed, and the `start` record says so.
+ * An existing log is read (audit/resume.h) and must be one without a fault; it
+ * is continued.  A last line that is cut, by a crash in the middle of a write,
+ * is removed, and the `start` record says so.
  */
 #ifndef AUDIT_JOURNAL_H
 #define AUDIT_JOURNAL_H
 
 #include "audit/chain.h"
 #include "audit/flows.h"
+#include "audit/resume.h"
 
 struct journal;
 
@@ -38,6 +39,17 @@ struct journal_sum {
  */
 MUST_USE struct journal *journal_new(int fd, bool again, const char **why,
     enum err *err);
+
+/*
+ * The same in steps: open, then read until it is DONE; nothing can be put
+ * before.  BAD: free it.
+ */
+MUST_USE struct journal *journal_open(int fd, bool again, const char **why,
+    enum err *err);
+enum resume_step journal_read(struct journal *j, size_t budget,
+    const char **why);
+bool journal_is_read(const struct journal *j);
+
 void journal_free(struct journal *j);
 
 /* The public half of the key, SIGN_PUBLIC_SIZE bytes, borrowed. */

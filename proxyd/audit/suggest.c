@@ -140,9 +140,13 @@ is_visible(uint8_t c)
 static struct slice
 host_of(const struct event *e)
 {
-	struct slice host = event_text_of(e, FIELD_HOST);
+	static const enum event_field places[] = { FIELD_HOST, FIELD_SNI,
+		FIELD_DST_NAME, FIELD_DST_ADDRESS };
 
-	return host.n != 0 ? host : event_text_of(e, FIELD_SNI);
+	for (size_t i = 0; i < COUNT_OF(places); i++)
+		if (event_has(e, places[i]))
+			return e->text[places[i]];
+	return (struct slice){ 0 };
 }
 
 /* For a comment of YAML, which holds fewer characters than UTF-8 has. */
@@ -169,8 +173,6 @@ put_other(struct suggest *s, const struct event *e, const char *why)
 		buf_put_byte(t, ' ');
 	}
 	put_ascii(t, host_of(e));
-	if (host_of(e).n == 0)
-		put_ascii(t, event_text_of(e, FIELD_DST_ADDRESS));
 	if (event_has(e, FIELD_PORT))
 		buf_putf(t, ":%llu",
 		    (unsigned long long)event_number_of(e, FIELD_PORT));
@@ -327,11 +329,11 @@ suggest_put(struct suggest *s, const struct event *e)
 	/* What went through it has a record of its own. */
 	if (event_is_reported(e) && e->kind != EVENT_REQUEST_END)
 		return;
-	if (why == NULL && e->kind == EVENT_FLOW_END)
+	if (why == NULL && e->kind == EVENT_FLOW_END && event_has(e, FIELD_SNI))
 		why = "connected, and nothing asked for; does the program "
 		      "trust the CA?";
-	else if (why == NULL && !is_http(e))
-		why = "neither http nor https";
+	else if (why == NULL && (!is_http(e) || !event_has(e, FIELD_HOST)))
+		why = "no HTTP; a tls:// or tcp:// rule would pass it unread";
 	else if (why == NULL && !is_name(event_text_of(e, FIELD_HOST)))
 		why = "not a name that a rule can have";
 	else if (why == NULL && method_bit(event_text_of(e, FIELD_METHOD)) == 0)

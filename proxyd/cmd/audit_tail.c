@@ -50,11 +50,11 @@ note(const struct line *l, struct slice in UNUSED, off_t at, void *arg)
 {
 	struct tail *t = arg;
 
-	if (!audit_table_wants(&t->table, l))
-		return true;
-	audit_table_measure(&t->table, l);
-	t->starts[t->n_seen++ % t->n_starts] = at;
-	return true;
+	if (audit_table_wants(&t->table, l)) {
+		audit_table_measure(&t->table, l);
+		t->starts[t->n_seen++ % t->n_starts] = at;
+	}
+	return !told_to_stop;
 }
 
 static bool

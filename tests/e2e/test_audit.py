@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The log as people use it: what it suggests, how it is followed, what becomes
 of it when it is changed, killed, slow."""
+import contextlib
 import json
 import os
 import signal
@@ -93,6 +94,8 @@ def test_another_protocol_is_told_by_port_and_name(bed):
                  ' ok.test:443'):
         assert what in out, (what, out)
     assert 'dst.port           ok.test:22\n' in got.err, got
+    code, out, _ = here.duenna('audit', 'suggest')
+    assert 'ok.test:22 (no HTTP; a tls:// or tcp:// rule' in out, out
 
 
 WAITS = """
@@ -178,7 +181,8 @@ def test_after_a_kill_all_up_to_the_last_checkpoint_is_proven(bed):
         with open(log, encoding='ascii') as f:
             wait_for(lambda: '"event":"checkpoint"' in f.read())
         for pid in sorted(descendants(run.child.pid)):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)  # it may die with the monitor
 
     while_it_runs(here, kill_all, ['--audit', log])
     code, out, _ = here.duenna('audit', 'verify', '--json', log)
