@@ -24,6 +24,19 @@ served(struct flow *f)
 	return flow_enter(f, PHASE_REFUSE);
 }
 
+/* Nothing has come: wait for it, but not for ever. */
+static enum step
+wait_for_request(struct flow *f)
+{
+	if (stream_is_broken(f->client))
+		return flow_enter(f, PHASE_CLOSE);
+	if (stream_is_eof(f->client) || f->expired)
+		return flow_enter(f, PHASE_REFUSE);
+	if (!timer_is_set(&f->limit))
+		timer_set(&f->limit, LIMIT_CLIENT_IDLE_MS);
+	return STEP_WAIT;
+}
+
 enum step
 step_serve(struct flow *f)
 {
@@ -32,6 +45,10 @@ step_serve(struct flow *f)
 	if (obeyed != HOSTILE_NO)
 		return obeyed == HOSTILE_WAIT ? STEP_WAIT :
 						flow_enter(f, PHASE_REFUSE);
+	/* A request has room for two heads: an idle connection has none. */
+	if (f->request == NULL && stream_peek(f->client).n == 0)
+		return wait_for_request(f);
+	timer_stop(&f->limit);
 	if (f->request == NULL)
 		f->request = request_new(f);
 	if (f->request == NULL) {

@@ -174,8 +174,8 @@ def test_a_role_without_memory_fails_connections_and_no_more(bed, role):
     said = [json.loads(x) for x in crowds]
     assert all(sum(x.values()) == 60 and 'TimeoutError' not in x
                for x in said), got
-    # some had to fail, or this proves nothing; a scribe may need hardly any
-    assert role == 'scribe' or said[0].get('200', 0) < 45, got
+    # some had to fail, or this proves nothing; these two need hardly any
+    assert role in ('scribe', 'keeper') or said[0].get('200', 0) < 45, got
     assert {r['host'] for r in here.origin_requests()} <= {
         'ok.test', 'git.test', 'api.test'}
 
