@@ -258,7 +258,8 @@ include_says_which_file_is_wrong(void **state)
 	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
 		struct bed b;
 		load(&b, wrong[i].rules);
-		print_message("# %.60s\n", wrong[i].said);
+		print_message("# %.*s\n", (int)strcspn(wrong[i].said, "\n"),
+		    wrong[i].said);
 		assert_non_null(strstr(buf_text(&b.text), wrong[i].said));
 		assert_int_equal(b.program != NULL,
 		    strncmp(wrong[i].said, "warning", 7) == 0);
