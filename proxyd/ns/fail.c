@@ -15,9 +15,9 @@ static const char remedy_ubuntu[] =
     "AppArmor forbids user namespaces to programs without a profile "
     "(kernel.apparmor_restrict_unprivileged_userns=1). Put this profile into "
     "/etc/apparmor.d/duenna and run 'apparmor_parser -r "
-    "/etc/apparmor.d/duenna' as root:\n"
-    "  abi <abi/4.0>,\n"
-    "  profile duenna %s flags=(unconfined) { userns, }";
+    "/etc/apparmor.d/duenna' as root:"
+#include "ns/apparmor.inc"
+    ;
 static const char *const remedy_debian =
     "This kernel forbids user namespaces to ordinary users. As root: "
     "sysctl -w kernel.unprivileged_userns_clone=1";

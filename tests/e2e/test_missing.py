@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from bed import as_user, base, give, program, roles_of
+from bed import TREE, as_user, base, give, program, roles_of
+from test_ns import NO_UNSHARE
 
 RULES = '- allow: https://ok.test/**\n'
 
@@ -110,3 +111,46 @@ def test_doctor_inside_tries_the_ways_out(here):
     assert got.out.endswith('exit 0\n') and 'MISSING' not in got.out, got
     assert len(got.out.splitlines()) > 5, got
     assert not here.origin_events() and not here.resolver_questions(), got
+
+
+def ubuntu(line):
+    """Run it where AppArmor keeps namespaces from unknown programs."""
+    return ['unshare', '--mount', 'sh', '-ec',
+            'mount -t tmpfs none /proc/sys/kernel; '
+            'echo 1 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns; '
+            'exec "$@"', '-', *as_user(['/usr/bin/python3', '-c', NO_UNSHARE,
+                                        *line])]
+
+
+def profile():
+    """The profile of the tree for this program, without its comments."""
+    with open(TREE + '/dist/apparmor/duenna.in', encoding='ascii') as f:
+        text = f.read().replace('@DUENNA@', program())
+    return [row for row in text.split('\n') if row and row[0] != '#']
+
+
+@pytest.mark.skipif(os.environ['DUENNA_BED'] != 'root', reason='wants root')
+@pytest.mark.parametrize('command', [RUN, ['doctor']], ids=['run', 'doctor'])
+def test_ubuntus_refusal_prints_the_profile_of_the_tree(here, command):
+    done = tried(here, ubuntu([program(), *command]))
+    assert done.returncode == (125 if command is RUN else 1), done
+    said = (done.stdout + done.stderr).split('\n')
+    first = [i for i, row in enumerate(said) if 'apparmor_parser -r' in row]
+    rows = [row.strip() for row in said[first[0] + 1:]]
+    want = [row.strip() for row in profile()]
+    assert rows[:len(want)] == want, done
+
+
+@pytest.mark.skipif(not shutil.which('apparmor_parser', path='/usr/sbin:/sbin'),
+                    reason='apparmor_parser is not installed')
+def test_the_profile_is_read_by_apparmor():
+    said = subprocess.run(['apparmor_parser', '--version'], text=True,
+                          capture_output=True, check=True).stdout
+    text = '\n'.join(profile()) + '\n'
+    if 'version 3.' in said:  # it knows neither this ABI nor the rule
+        text = text.replace('abi/4.0', 'abi/3.0').replace('userns,', '')
+    done = subprocess.run(['apparmor_parser', '-Q', '-K', '-S'], input=text,
+                          text=True, encoding='latin-1', capture_output=True,
+                          timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    assert '\0duenna\0' in done.stdout

@@ -783,12 +783,11 @@ def test_with_a_masked_proc_it_says_how_to_unmask_it(open_place):
     assert 'systempaths=unconfined' in said
 
 
-def test_where_seccomp_refuses_namespaces_it_says_which(open_place):
-    deny = r'''
+# Execute argv[1] where unshare(2) is answered with EPERM, as Docker does.
+NO_UNSHARE = r'''
 import ctypes, os, struct, sys
 def op(code, k, jt=0, jf=0):
     return struct.pack('HBBI', code, jt, jf, k)
-# unshare (272) is answered with EPERM, as Docker does
 rules = op(0x20, 0) + op(0x15, 272, 0, 1) + op(0x06, 0x50001) + \
     op(0x06, 0x7fff0000)
 buf = ctypes.create_string_buffer(rules)
@@ -798,8 +797,11 @@ libc.prctl(38, 1, 0, 0, 0)
 assert libc.prctl(22, 2, ctypes.c_char_p(prog), 0, 0) == 0
 os.execv(sys.argv[1], sys.argv[1:])
 '''
+
+
+def test_where_seccomp_refuses_namespaces_it_says_which(open_place):
     done = subprocess.run(
-        ['/usr/bin/python3', '-c', deny,
+        ['/usr/bin/python3', '-c', NO_UNSHARE,
          *open_place.line('--', 'echo', 'RAN', root=True)],
         cwd=open_place.work, env=open_place.environment(), text=True,
         capture_output=True, timeout=30, check=False)
