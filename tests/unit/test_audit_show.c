@@ -159,7 +159,7 @@ a_value_that_is_none_is_2_with_the_closed_list(void **state UNUSED)
 		ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 		close(fd);
 		text[n < 0 ? 0 : n] = '\0';
-		print_message("# %zu: %s\n", i, text);
+		print_message("# %.*s\n", (int)strcspn(text, "\n"), text);
 		assert_int_equal(status, 2);
 		assert_non_null(strstr(text, cases[i][2]));
 	}
