@@ -173,8 +173,8 @@ begin_readying(struct monitor *m)
 
 	m->stage = STAGE_READYING;
 	name_sandbox(m);
-	if (state_keep_program(m) != 0 || state_open_log(m) != 0 ||
-	    sandbox_prepare(m) != 0)
+	if (sandbox_take_name(m) != 0 || state_keep_program(m) != 0 ||
+	    state_open_log(m) != 0 || sandbox_prepare(m) != 0)
 		return;
 	roles_feed(m);
 	if (m->stage != STAGE_READYING)

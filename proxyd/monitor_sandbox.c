@@ -63,6 +63,7 @@ sandbox_start(struct monitor *m)
 
 	m->sandbox = s;
 	s->monitor = m;
+	s->lock.fd = -1;
 	s->user = netns_user_self();
 	if (m->cfg->user != NULL &&
 	    netns_user_find(m->cfg->user, &s->user, &fail) != 0)
@@ -162,6 +163,18 @@ sandbox_feed(struct monitor *m, struct role_process *worker)
 	for (size_t i = 0; i < COUNT_OF(order); i++)
 		fds[i] = s->netns.socket[order[i]];
 	roles_send(worker, OP_SANDBOX, wr_slice(&w), fds, COUNT_OF(fds));
+}
+
+int
+sandbox_take_name(struct monitor *m)
+{
+	struct sandbox *s = m->sandbox;
+	struct fail fail = { 0 };
+
+	if (homelock_take(&s->lock, buf_text(&m->state_dir), m->name,
+		m->cfg->name == NULL, &fail) == 0)
+		return 0;
+	return fail_with(m, &fail);
 }
 
 /* Environment and placeholders; before the worker is fed. */
@@ -302,11 +315,24 @@ sandbox_go(struct monitor *m)
 		monitor_fail(m, "out of memory");
 }
 
+/* The home, unless it was given a name, and those that nobody could remove. */
+static void
+end_home(struct monitor *m, struct sandbox *s)
+{
+	struct fail fail = { 0 };
+	bool left = s->home_dir != NULL && m->cfg->name == NULL &&
+	    home_remove(s->home_dir, &fail) != 0;
+
+	if (left)
+		log_warn("%s", fail.text);
+	homelock_release(&s->lock, left);
+	homelock_clean(buf_text(&m->state_dir));
+}
+
 void
 sandbox_end(struct monitor *m)
 {
 	struct sandbox *s = m->sandbox;
-	struct fail fail = { 0 };
 
 	if (s == NULL)
 		return;
@@ -322,9 +348,7 @@ sandbox_end(struct monitor *m)
 		pid1_release(&s->pid1);
 	if (s->has_netns)
 		netns_release(&s->netns);
-	if (s->home_dir != NULL && m->cfg->name == NULL &&
-	    home_remove(s->home_dir, &fail) != 0)
-		log_warn("%s", fail.text);
+	end_home(m, s);
 	for (size_t i = 0; i < s->view.n_binds; i++)
 		free(s->bind_paths[i]);
 	env_release(&s->env);

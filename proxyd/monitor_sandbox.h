@@ -13,6 +13,7 @@
 #include "certs/trust.h"
 #include "cred/placeholder.h"
 #include "ns/env.h"
+#include "ns/homelock.h"
 #include "ns/job.h"
 #include "proxyd/monitor_state.h"
 
@@ -28,8 +29,9 @@ struct sandbox {
 	struct env env;
 	struct trust trust; /* what makes programs trust our CA */
 	struct view_file files[TRUST_FILES_MAX];
-	char *home_dir; /* owned */
-	char *work;	/* owned */
+	struct homelock lock; /* of home_dir and its name */
+	char *home_dir;	      /* owned */
+	char *work;	      /* owned */
 	struct placeholder places[PLACES_MAX];
 	size_t n_places;
 	struct view view;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is kept on disk, below $XDG_STATE_HOME/duenna (else
- * ~/.local/state/duenna), mode 0700: log/, programs/, homes/, audit.key.
+ * ~/.local/state/duenna), mode 0700: log/, programs/, homes/, locks/,
+ * audit.key.
  */
 #include <sys/mman.h>
 #include <sys/stat.h>

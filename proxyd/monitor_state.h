@@ -162,6 +162,7 @@ void state_sha256(struct slice bytes, char text[7 + 64 + 1]);
 
 /* monitor_sandbox.c */
 MUST_USE int sandbox_start(struct monitor *m);
+MUST_USE int sandbox_take_name(struct monitor *m); /* one run at a time */
 MUST_USE int sandbox_prepare(struct monitor *m); /* once the images are here */
 bool sandbox_is_ready(const struct monitor *m);
 uid_t sandbox_uid(const struct monitor *m); /* of the command, seen outside */

@@ -264,14 +264,51 @@ def test_two_runs_in_one_project_have_a_log_each(here):
         assert os.stat(log).st_mode & 0o777 == 0o600
 
 
-def test_runs_of_one_name_share_the_home_and_no_log(here):
-    """L3-11, LG-14: four at once, in one second, and one after them."""
-    line = ['sh', '-c', 'echo $$ >> ~/mine; sleep 0.5; wc -l < ~/mine']
-    runs = [here.start(line, ['--name', 'same']) for _ in range(4)]
-    assert [r.wait().exit for r in runs] == [0] * 4
-    got = here.run(line, ['--name', 'same'])
-    assert got.out.strip() == '5', got
-    assert len(here.logs()) == 5
+def test_a_name_is_one_runs_at_a_time_and_the_home_goes_on(here):
+    """L3-11, LG-14: who else wants it is told whose it is."""
+    homes = here.home + '/.local/state/duenna/homes'
+    line = ['sh', '-c', 'echo x >> ~/mine; touch up; sleep 20']
+    run = here.start(line, ['--name', 'same'])
+    wait_for_file(here.project + '/up')
+    got = here.run('touch ran', ['--name', 'same'])
+    assert got.exit == 125 and len(here.logs()) == 1, got
+    assert 'process %d:' % run.child.pid in got.err, got
+    assert not os.path.exists(here.project + '/ran')
+    assert here.run('true', ['--name', 'other']).exit == 0
+    run.child.terminate()
+    assert run.wait().exit == 143
+    got = here.run('cat ~/mine', ['--name', 'same'])
+    assert got.out == 'x\n' and 'mine' in os.listdir(homes + '/same'), got
+    assert os.listdir(here.home + '/.local/state/duenna/locks') == []
+
+
+def test_the_home_of_a_run_that_was_killed_goes_with_the_next(here):
+    """Unless it was given a name; and of one that runs nothing is touched."""
+    state = here.home + '/.local/state/duenna'
+    runs = [here.start(['sh', '-c', 'touch ~/mine up%d; sleep 20' % i], more)
+            for i, more in enumerate(([], ['--name', 'kept'], []))]
+    for i in range(3):
+        wait_for_file(here.project + '/up%d' % i)
+    for run in runs[:2]:
+        run.child.kill()
+        run.child.wait()
+    assert len(os.listdir(state + '/homes')) == 3
+    assert here.run('true').exit == 0
+    left = set(os.listdir(state + '/homes'))
+    locked, = os.listdir(state + '/locks')
+    assert left == {'kept', locked} and locked.startswith('test-'), left
+    assert os.path.exists('%s/homes/%s/mine' % (state, locked))
+    runs[2].child.terminate()
+    assert runs[2].wait().exit == 143
+    assert os.listdir(state + '/homes') == ['kept']
+    for log in here.logs():  # those of the killed have no end
+        os.unlink(log)
+
+
+def test_runs_of_one_name_in_one_second_have_a_log_each(here):
+    for _ in range(4):
+        assert here.run('true', ['--name', 'same']).exit == 0
+    assert len(here.logs()) == 4
     for log in here.logs():
         assert 'Z-same' in log and read_lines(log)[-1]['seq'] > 4
         assert here.duenna('audit', 'verify', log)[0] == 0
