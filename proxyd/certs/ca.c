@@ -34,7 +34,9 @@ add_extensions(X509 *cert)
 	bool good = basic != NULL;
 
 	if (good) {
-		basic->ca = 1;
+		/* DER's TRUE (X.690 11.1).  OpenSSL writes the number as it
+		 * is, and Go and Chromium take no other. */
+		basic->ca = 0xff;
 		basic->pathlen = ASN1_INTEGER_new();
 		good = basic->pathlen != NULL &&
 		    ASN1_INTEGER_set(basic->pathlen, 0) == 1 &&

@@ -49,6 +49,13 @@ ca_has_the_profile_that_clients_accept(void **state)
 	assert_int_equal(X509_check_ca(cert), 1);
 	assert_int_equal(X509_get_pathlen(cert), 0);
 	assert_true(is_critical(cert, NID_basic_constraints));
+	/* SEQUENCE { BOOLEAN TRUE, INTEGER 0 }, and DER has one TRUE */
+	const ASN1_OCTET_STRING *basic =
+	    X509_EXTENSION_get_data(X509_get_ext(cert,
+		X509_get_ext_by_NID(cert, NID_basic_constraints, -1)));
+	assert_int_equal(ASN1_STRING_length(basic), 8);
+	assert_memory_equal(ASN1_STRING_get0_data(basic),
+	    "\x30\x06\x01\x01\xff\x02\x01\x00", 8);
 	assert_true(is_critical(cert, NID_key_usage));
 	assert_int_equal(X509_get_key_usage(cert),
 	    KU_KEY_CERT_SIGN | KU_CRL_SIGN);
