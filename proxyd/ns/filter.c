@@ -57,17 +57,25 @@ deny_typing(scmp_filter_ctx ctx)
 	return rc;
 }
 
-/* Keys of the user are in no namespace; io_uring would go round this list. */
+/*
+ * Keys of the user and the kernel's log are in no namespace; io_uring would go
+ * round this list.  A counter of all processes (pid -1) is the machine's.
+ */
 static int
 deny_calls(scmp_filter_ctx ctx)
 {
 	static const int calls[] = { SCMP_SYS(keyctl), SCMP_SYS(add_key),
-		SCMP_SYS(request_key), SCMP_SYS(io_uring_setup),
-		SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register) };
+		SCMP_SYS(request_key), SCMP_SYS(syslog),
+		SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter),
+		SCMP_SYS(io_uring_register) };
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < COUNT_OF(calls); i++)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), calls[i], 0);
+	if (rc == 0)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM),
+		    SCMP_SYS(perf_event_open), 1,
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, LOW, LOW));
 	return rc;
 }
 

@@ -4,7 +4,7 @@
 
 usage: bed.py enter -- COMMAND [ARG...]
 
-Nothing of the machine is touched: COMMAND runs in new mount, network and
+Nothing of the machine is touched: COMMAND runs in new mount, network, IPC and
 process namespaces in which every address is local, so that a wrong place is
 reachable and reaching it shows.  Works as root and as an ordinary user.  When
 COMMAND ends, everything that was started in there is gone.
@@ -60,7 +60,7 @@ def enter(command):
                PATH='/usr/bin:/bin:/usr/sbin:/sbin')
     user = [] if root else ['--user', '--map-root-user']
     os.execvpe('unshare', [
-        'unshare', *user, '--mount', '--net', '--pid', '--fork',
+        'unshare', *user, '--mount', '--net', '--ipc', '--pid', '--fork',
         '--kill-child', '--mount-proc', '--propagation', 'private',
         '/usr/bin/python3', os.path.abspath(__file__), 'init', '--',
         *command], env)
@@ -78,6 +78,7 @@ def init(command):
     if os.path.exists('/proc/net/if_inet6'):
         sh('ip', '-6', 'route', 'add', 'local', 'default', 'dev', 'lo')
     sh('mount', '-t', 'tmpfs', '-o', 'mode=755', 'bed', base())
+    sh('mount', '-t', 'tmpfs', '-o', 'mode=1777', 'bed', '/dev/shm')
     child = subprocess.Popen(command)
     for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(sig, lambda n, _f: child.send_signal(n))

@@ -12,7 +12,8 @@ import time
 
 import pytest
 
-from bed import EVIL, PEERS, as_user, give, program, rules_text
+from bed import (EVIL, ORIGIN, TREE, as_user, give, processes, program,
+                 rules_text)
 
 API = '- allow: https://api.test/**\n  credential: api\n'
 
@@ -55,37 +56,84 @@ def stands(path):
         st.st_ctime_ns
 
 
-def test_nothing_outside_is_reached(here):
+HARMLESS = {'priority_of_all', 'plants_in_the_home', 'plants_in_the_project',
+            'links_for_what_is_looked_at', 'processes_that_stay'}
+
+
+def tree(top, but=()):
+    """What each file below is, by its path."""
+    found = {}
+    for folder, folders, names in os.walk(top):
+        folders[:] = [f for f in folders if os.path.join(folder, f) not in but]
+        for name in names:
+            found[os.path.join(folder, name)] = stands(
+                os.path.join(folder, name))
+    return found
+
+
+@pytest.fixture
+def canaries(here):
+    """All that the hostile command may not touch, as its arguments."""
     git(here, 'init', '-q')
-    here.write('.ssh/canary', 'untouched')
-    given = here.write('given', 'untouched')
-    with open(PEERS + '/hostile.py', encoding='utf-8') as f:
-        here.write('project/hostile.py', f.read())
+    for name in ('.ssh/canary', 'given', '.gitconfig', '.local/bin/tool'):
+        here.write(name, 'untouched' if name != '.gitconfig' else '')
+    shutil.copytree(TREE + '/tests/hostile', here.project + '/hostile',
+                    ignore=shutil.ignore_patterns('__pycache__'))
     give(here.home)
-    server, heard = abstract_listener('duenna-hostile')
-    bystander = subprocess.Popen(as_user(['sleep', '100']))
-    policy = stands(here.project + '/duenna.yaml')
-    with open(given, encoding='utf-8') as stdin:
-        got = here.run(['python3', 'hostile.py', here.home,
-                        here.peers.host_socket, 'duenna-hostile',
-                        str(bystander.pid), EVIL], stdin=stdin, timeout=120,
+    name = 'duenna-%d' % os.getpid()
+    listeners = [abstract_listener(n) for n in (name, '/tmp/.X11-unix/X0')]
+    libc = ctypes.CDLL(None)
+    memory = libc.shmget(0, 4096, 0o1666)
+    queue = libc.mq_open(b'/' + name.encode(), os.O_CREAT, 0o666, None)
+    assert memory >= 0 and queue >= 0
+    here.write('../../../dev/shm/' + name, 'untouched', 0o666)
+    bystander = subprocess.Popen(as_user(['sleep', '1000']))
+    yield [here.home, here.peers.host_socket, name, str(bystander.pid), EVIL,
+           str(memory)]
+    assert bystander.poll() is None
+    assert os.getpriority(os.PRIO_PROCESS, bystander.pid) == 0
+    bystander.kill()
+    bystander.wait()
+    for server, heard in listeners:
+        server.close()
+        assert heard == []
+    os.unlink('/dev/shm/' + name)
+    assert libc.mq_unlink(b'/' + name.encode()) == 0
+    assert libc.shmctl(memory, 0, None) == 0
+
+
+def test_nothing_outside_is_reached(here, canaries):
+    state = here.home + '/.local/state'
+    own = [state, here.project + '/hostile']
+    before = tree(here.home, own)
+    with open(here.home + '/given', encoding='utf-8') as stdin:
+        got = here.run(['python3', '-B', 'hostile/escape.py', *canaries],
+                       stdin=stdin, timeout=300,
                        env={'SECRET_X': 's', 'LD_PRELOAD': '',
                             'SSH_AUTH_SOCK': '/run/x'})
     rows = [line.split('\t') for line in got.out.splitlines()]
-    assert got.exit == 0 and len(rows) >= 45, got
-    assert [r for r in rows if r[1] != 'refused'] == [], got.out
-    assert bystander.poll() is None
-    bystander.kill()
-    bystander.wait()
-    server.close()
-    assert heard == []
-    for path in ('/.ssh/canary', '/given'):
-        with open(here.home + path, encoding='utf-8') as f:
-            assert f.read() == 'untouched'
-    assert stands(here.project + '/duenna.yaml') == policy
-    assert os.listdir(here.project + '/.git/hooks') == [] or not \
-        os.path.exists(here.project + '/.git/hooks/x')
-    assert here.origin_events() == [] and here.resolver_questions() == []
+    assert got.exit == 0 and len(rows) >= 70, got
+    assert [r for r in rows if r[1] != 'refused' and not
+            (r[1] == 'harmless' and r[0] in HARMLESS)] == [], got.out
+    # of all that was there only git's own settings of the project may differ,
+    # and nothing is new but in the project
+    after = tree(here.home, own)
+    config = here.project + '/.git/config'
+    assert {p for p in before if before[p] != after.get(p)} <= {config}
+    assert [p for p in after if p not in before and not
+            p.startswith(here.project + '/')] == []
+    assert 'fsmonitor' not in git(here, 'config', '--list')
+    assert 'will run outside: .envrc: new' in got.err, got
+    assert os.listdir(here.project + '/.git/hooks') == \
+        [os.path.basename(p) for p in before if '/.git/hooks/' in p]
+    assert [line for _, line in processes().values()
+            if line[0] == canaries[2]] == []
+    # of one name it is allowed to reach the origin, and asked nothing there
+    assert here.origin_requests() == []
+    assert {(e['event'], e.get('to', ORIGIN + ':443')) for e in
+            here.origin_events()} <= {(e, ORIGIN + ':443') for e in
+                                      ('open', 'tls', 'close')}
+    assert {q['name'] for q in here.resolver_questions()} <= {'api.test'}
 
 
 def test_a_run_that_is_cut_off_puts_back_what_would_run_outside(here):
