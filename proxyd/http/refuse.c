@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/refuse.h"
-#include "base/ascii.h"
 #include "base/json.h"
+#include "wire/accept.h"
 
-#define BODY_MAX ((size_t)4 * REFUSAL_TEXT_MAX)
+#define WHY_MAX ((size_t)2 * REFUSAL_TEXT_MAX + 512)
+/* In JSON it stands twice, and what policy says may be escaped. */
+#define BODY_MAX ((size_t)6 * WHY_MAX)
 #define ANSWER_MAX (BODY_MAX + 2048)
 
 void
@@ -83,36 +85,6 @@ phrase(unsigned status)
 	return "Refused";
 }
 
-static bool
-has_word(struct slice value, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (size_t i = 0; i + n <= value.n; i++)
-		if (ascii_eq_fold(slice_of(value.p + i, n), slice_of_str(word)))
-			return true;
-	return false;
-}
-
-/* True where the client asks for JSON and not for text as well. */
-static bool
-wants_json(const struct h1_request *req)
-{
-	bool json = false;
-
-	if (req == NULL)
-		return false;
-	for (size_t i = 0; i < req->fields.n; i++) {
-		struct field f = req->fields.at[i];
-		if (!ascii_eq_fold(f.name, SLICE("accept")))
-			continue;
-		if (has_word(f.value, "text/"))
-			return false;
-		json = json || has_word(f.value, "json");
-	}
-	return json;
-}
-
 /* What has to do with the moment, not with what was asked for. */
 static bool
 may_pass(enum reason reason)
@@ -142,21 +114,28 @@ new_words(const struct refusal *r)
 	return slice_has_prefix(all, SLICE("; ")) ? slice_from(all, 2) : all;
 }
 
+/* What was refused and why, and behind `between` what policy says of it. */
 static void
-put_text(const struct refusal *r, const char *flow, struct buf *out)
+put_why(const struct refusal *r, const char *between, struct buf *out)
 {
 	struct slice policy = new_words(r);
 
 	buf_put_str(out, "duenna refused ");
 	buf_put(out,
 	    r->what.n == 0 ? SLICE("this connection") : buf_slice(&r->what));
-	buf_putf(out, ": %s: %s\n", reason_name(r->reason),
+	buf_putf(out, ": %s: %s", reason_name(r->reason),
 	    reason_meaning(r->reason));
 	if (policy.n != 0) {
+		buf_put_str(out, between);
 		buf_put(out, policy);
-		buf_put_byte(out, '\n');
 	}
-	buf_putf(out, "%s this in the audit log as flow %s\n",
+}
+
+static void
+put_text(const struct refusal *r, const char *flow, struct buf *out)
+{
+	put_why(r, "\n", out);
+	buf_putf(out, "\n%s this in the audit log as flow %s\n",
 	    may_pass(r->reason) ?
 		"trying again later may help; the sandbox's owner finds" :
 		"trying again will not help; the sandbox's owner may change "
@@ -168,15 +147,18 @@ static void
 put_json(const struct refusal *r, unsigned status, const char *flow,
     struct buf *out)
 {
+	struct buf why;
 	struct json j;
 
+	buf_init(&why, WHY_MAX);
+	put_why(r, "; ", &why);
 	json_init(&j, out);
 	json_object(&j);
 	json_key_str(&j, "type", "about:blank");
 	json_key_str(&j, "title", phrase(status));
 	json_key_number(&j, "status", status);
-	json_key_text(&j, "detail",
-	    r->policy.n != 0 ? buf_slice(&r->policy) : buf_slice(&r->what));
+	json_key_text(&j, "detail", buf_slice(&why));
+	json_key_text(&j, "message", buf_slice(&why));
 	json_key_str(&j, "reason", reason_name(r->reason));
 	json_key_text(&j, "rule", r->rule);
 	json_key_str(&j, "flow", flow);
@@ -187,6 +169,7 @@ put_json(const struct refusal *r, unsigned status, const char *flow,
 	json_array_end(&j);
 	json_object_end(&j);
 	buf_put_byte(out, '\n');
+	buf_release(&why);
 }
 
 unsigned
@@ -204,7 +187,7 @@ refusal_put(const struct refusal *r, struct stream *s, const char *flow,
     const struct h1_request *req)
 {
 	unsigned status = refusal_status(r);
-	bool json = wants_json(req);
+	bool json = req != NULL && accept_prefers_json(&req->fields);
 	bool is_head = req != NULL && slice_eq(req->method, SLICE("HEAD"));
 	struct buf body, answer;
 

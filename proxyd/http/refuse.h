@@ -4,8 +4,10 @@
  * an agent knows which rule was missing and stops retrying.
  *
  * text/plain, three lines: what was refused and why, what the policy says,
- * where to look.  application/problem+json (RFC 9457) where Accept asks for
- * JSON and not for text.  Always Connection: close, Duenna-Reason, Duenna-Flow.
+ * where to look.  application/problem+json (RFC 9457) where Accept prefers JSON:
+ * type, title, status, detail, and of ours reason, rule, allowed, flow and
+ * message, which is detail under the name that the clients of many APIs print.
+ * Always Connection: close, Duenna-Reason, Duenna-Flow.
  */
 #ifndef HTTP_REFUSE_H
 #define HTTP_REFUSE_H

@@ -87,12 +87,30 @@ def test_a_refusal_says_each_thing_once_and_whether_to_try_again(bed, peers):
     assert 'trying again later may help' in got.out, got
 
 
-def test_a_refusal_in_json_is_json(bed):
+def test_a_refusal_in_json_is_a_problem_of_rfc_9457(bed):
     here = bed(READ)
-    got = here.run("curl -sS -H 'Accept: application/json' https://ok.test/no")
-    said = json.loads(got.out)
-    assert said['reason'] == 'http.path_denied' and said['status'] == 403, got
-    assert said['flow'] and 'title' in said and 'detail' in said
+    got = here.run("curl -sSi -H 'Accept: application/problem+json, */*;q=0.1'"
+                   " -X DELETE https://ok.test/public/x")
+    head, body = got.out.split('\n\n', 1)
+    assert 'content-type: application/problem+json' in head.lower(), got
+    said = json.loads(body)
+    end, = (r for r in got.audit if r['event'] == 'request.end')
+    assert said['type'] == 'about:blank' and said['title'] == 'Forbidden', got
+    assert said['status'] == 403 and said['reason'] == end['reason'], got
+    assert said['flow'] == end['duenna.flow'] and 'rule' in said, got
+    assert 'DELETE https://ok.test/public/x' in said['detail'], got
+    assert said['message'] == said['detail'], got
+
+
+def test_git_and_whoever_asks_for_text_gets_text(bed):
+    here = bed(READ)
+    got = here.run('git ls-remote https://ok.test/acme/widgets.git')
+    assert got.exit != 0 and 'http.' in got.err and '{' not in got.err, got
+    got = here.run("curl -sS -H 'Accept: text/plain, application/json' "
+                   "https://ok.test/no; curl -sSI -H 'Accept: application/json'"
+                   " https://ok.test/no")
+    assert got.out.startswith('duenna refused GET https://ok.test/no'), got
+    assert 'problem+json' in got.out and '{' not in got.out, got
 
 
 def test_the_end_of_a_run_says_what_was_blocked_and_where_the_log_is(bed):
