@@ -14,7 +14,9 @@
 
 /* What `duenna run` was asked for; all strings borrowed from argv. */
 struct monitor_config {
-	const char *policy;		   /* path of the policy file */
+	const char *policy;		     /* path of the policy file */
+	const char *allow[MONITOR_LIST_MAX]; /* --allow URL, instead of it */
+	size_t n_allow;
 	const char *policy_name;	   /* which policy of it, or NULL */
 	const char *set[MONITOR_LIST_MAX]; /* --set KEY=VALUE */
 	size_t n_set;

@@ -73,6 +73,15 @@ take_image(struct monitor *m, struct msg *msg)
 	return fd;
 }
 
+/* The clerk's messages have the line of each: which one is that? */
+static void
+name_patterns(const struct monitor_config *cfg)
+{
+	for (size_t i = 0; i < cfg->n_allow; i++)
+		fprintf(stderr, "duenna: --allow:%zu is '%s'\n", i + 1,
+		    cfg->allow[i]);
+}
+
 static void
 on_policy(struct msg *msg, void *arg)
 {
@@ -80,8 +89,10 @@ on_policy(struct msg *msg, void *arg)
 	enum err err = ERR_NONE;
 
 	m->program_fd = take_image(m, msg);
-	if (m->program_fd < 0)
+	if (m->program_fd < 0) {
+		name_patterns(m->cfg);
 		return;
+	}
 	m->program = program_map(m->program_fd, &err);
 	if (m->program == NULL) {
 		monitor_fail(m, "the program does not fit: %s", err_text(err));
@@ -230,25 +241,41 @@ put_values(const struct monitor *m, struct wr *w)
 	}
 }
 
+/* The policy, open; -1 for a preset, or where it has been said why not. */
+static int
+open_policy(struct monitor *m)
+{
+	const struct monitor_config *cfg = m->cfg;
+	const char *why = "";
+	int fd;
+
+	if (cfg->n_allow != 0) {
+		fd = policy_file_of_patterns(cfg->allow, cfg->n_allow);
+		why = strerror(errno);
+	} else {
+		/* A repository may have a pipe in its place, which nobody
+		 * writes to: a wait for that would be for ever. */
+		fd = policy_file_open(&m->files, cfg->policy, &why);
+	}
+	if (fd < 0)
+		monitor_fail(m, "cannot read the policy %s: %s", cfg->policy,
+		    why);
+	return fd;
+}
+
 static void
 load_policy_start(struct monitor *m)
 {
 	const struct monitor_config *cfg = m->cfg;
 	struct msg msg = { .op = OP_LOAD_POLICY };
 	bool preset = strncmp(cfg->policy, "preset/", 7) == 0;
-	const char *why = "";
 	uint8_t body[32768];
 	struct wr w = wr_of(body, sizeof(body));
 
 	choose_digits(m);
-	/* A repository may have a pipe in its place, which nobody writes to: a
-	 * wait for that would be for ever. */
-	int fd = preset ? -1 : policy_file_open(&m->files, cfg->policy, &why);
-	if (fd < 0 && !preset) {
-		monitor_fail(m, "cannot read the policy %s: %s", cfg->policy,
-		    why);
+	int fd = preset ? -1 : open_policy(m);
+	if (fd < 0 && !preset)
 		return;
-	}
 	wr_slice16(&w, slice_of_str(cfg->policy));
 	wr_slice16(&w,
 	    slice_of_str(cfg->policy_name == NULL ? "" : cfg->policy_name));

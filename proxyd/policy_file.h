@@ -32,6 +32,12 @@ MUST_USE int policy_file_open(struct policy_files *f, const char *path,
     const char **why);
 
 /*
+ * A file that is nowhere, with a policy `allow` of one rule a pattern, each on
+ * a line of its own.  A descriptor, or -1 and errno.
+ */
+MUST_USE int policy_file_of_patterns(const char *const *patterns, size_t n);
+
+/*
  * Open what file `from` includes as `path`, which is hostile input.  A
  * descriptor, or -1 and `why`.
  *

@@ -9,15 +9,16 @@
 #include "proxyd/monitor.h"
 
 static const char usage[] =
-    "usage: duenna run [--policy FILE[:NAME] | --preset NAME] [--set KEY=VALUE]\n"
-    "                  [--config FILE] [--name NAME] [--user NAME] [--audit FILE]\n"
-    "                  [--env NAME] [--write DIR] [--keep-fd N] [--report] [--quiet]\n"
-    "                  -- COMMAND [ARG...]\n"
+    "usage: duenna run [--policy FILE[:NAME] | --preset NAME | --allow URL...]\n"
+    "                  [--set KEY=VALUE] [--config FILE] [--name NAME] [--user NAME]\n"
+    "                  [--audit FILE] [--env NAME] [--write DIR] [--keep-fd N]\n"
+    "                  [--report] [--quiet] -- COMMAND [ARG...]\n"
     "\n"
     "Run COMMAND in a sandbox that reaches only what the policy allows.\n"
     "\n"
     "--policy   the policy; ./duenna.yaml without it\n"
     "--preset   a policy that comes with duenna, such as npm\n"
+    "--allow    GET and HEAD of this, instead of a policy; repeatable\n"
     "--set      what a parameter of the policy stands for; repeatable\n"
     "--config   your configuration; ~/.config/duenna/*.yaml without it\n"
     "--name     of the sandbox: stands in the log, and its home is kept\n"
@@ -35,6 +36,7 @@ static const char usage[] =
 enum option_id {
 	OPT_POLICY = 256,
 	OPT_PRESET,
+	OPT_ALLOW,
 	OPT_SET,
 	OPT_CONFIG,
 	OPT_NAME,
@@ -51,6 +53,7 @@ enum option_id {
 static const struct option options[] = {
 	{ "policy", required_argument, NULL, OPT_POLICY },
 	{ "preset", required_argument, NULL, OPT_PRESET },
+	{ "allow", required_argument, NULL, OPT_ALLOW },
 	{ "set", required_argument, NULL, OPT_SET },
 	{ "config", required_argument, NULL, OPT_CONFIG },
 	{ "name", required_argument, NULL, OPT_NAME },
@@ -116,10 +119,20 @@ set_policy(struct monitor_config *cfg, const char *policy)
 		cfg->policy = policy;
 		return true;
 	}
-	fputs("duenna: run: one --policy or --preset; a policy may "
-	      "`include:` another\n",
+	fputs("duenna: run: one of --policy, --preset and --allow; a policy "
+	      "may `include:` another\n",
 	    stderr);
 	return false;
+}
+
+/* Rules of the command line are the whole policy, so that a line says all. */
+static bool
+add_allow(struct monitor_config *cfg, const char *pattern)
+{
+	static const char policy[] = "--allow";
+
+	return (cfg->policy == policy || set_policy(cfg, policy)) &&
+	    add(cfg->allow, &cfg->n_allow, pattern);
 }
 
 /* `preset/NAME` is the policy of that name that comes with duenna. */
@@ -150,6 +163,8 @@ take_option(struct monitor_config *cfg, int option)
 		return set_policy(cfg, optarg);
 	case OPT_PRESET:
 		return set_preset(cfg, optarg);
+	case OPT_ALLOW:
+		return add_allow(cfg, optarg);
 	case OPT_CONFIG:
 		cfg->config = optarg;
 		return true;
@@ -192,7 +207,8 @@ find_policy(struct monitor_config *cfg)
 		cfg->policy = "duenna.yaml";
 		return true;
 	}
-	fputs("duenna: no policy: give --policy FILE, or make ./duenna.yaml:\n"
+	fputs("duenna: no policy: give --policy FILE or --allow URL, or make "
+	      "./duenna.yaml:\n"
 	      "\n"
 	      "    version: 1\n"
 	      "    policies: {mine: {rules: [{allow: "

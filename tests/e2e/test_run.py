@@ -46,6 +46,32 @@ def test_without_a_policy_it_refuses_and_prints_how_to_make_one(here):
     assert not os.path.exists(here.project + '/ran')
 
 
+def test_rules_of_the_command_line_are_the_whole_policy(bed):
+    here = bed('- allow: https://other.test/**\n')
+    got = here.run('curl -sS https://ok.test/a/1; curl -sS https://ok.test/b; '
+                   'curl -sS -d x https://ok.test/a/2; '
+                   'curl -sS https://other.test/', [
+                       '--allow', 'https://ok.test/a/**',
+                       '--allow', 'https://ok.test/b'])
+    # the bed's addresses are private, and nothing here opens them
+    assert [r['reason'] for r in got.audit if r['event'] == 'request.end'] == [
+        'up.private', 'up.private', 'http.method_denied',
+        'tls.sni_denied'], got
+
+
+@pytest.mark.parametrize('more, said', [
+    (['--allow', 'https://ok.test/**', '--allow', 'ftp://x.test/'],
+     ('--allow:2:', "--allow:2 is 'ftp://x.test/'")),
+    (['--allow', '"}], x: ['], ('--allow:1:',)),
+    (['--allow', ''], ('--allow:1:',)),
+    (['--allow', 'https://ok.test/**', '--preset', 'npm'], ('one of',)),
+    (['--policy', 'duenna.yaml', '--allow', 'https://ok.test/'], ('one of',))])
+def test_a_rule_of_the_command_line_that_is_none_is_named(here, more, said):
+    got = here.run('touch ran', more)
+    assert got.exit == 125 and all(w in got.err for w in said), got
+    assert not os.path.exists(here.project + '/ran')
+
+
 def test_a_policy_is_chosen_by_name(here):
     here.write('project/two.yaml', 'version: 1\npolicies:\n'
                '  one: {rules: []}\n  two: {rules: []}\n')

@@ -236,6 +236,29 @@ policy_file_counts_its_includes(void **state)
 	policy_files_release(&f);
 }
 
+/* Whatever stands in a pattern, it stays one string. */
+static void
+policy_file_of_patterns_has_a_line_for_each(void **state)
+{
+	static const char *const patterns[] = { "https://a.test/**",
+		"\"}, {\"deny\": \"\\\n# x", "" };
+	static const char want[] =
+	    "{\"version\":1,\"policies\":{\"allow\":{\"rules\":["
+	    "{\"allow\":\"https://a.test/**\"}\n"
+	    ",{\"allow\":\"\\\"}, {\\\"deny\\\": \\\"\\\\\\n# x\"}\n"
+	    ",{\"allow\":\"\"}]}}}";
+	char text[512];
+	int fd = policy_file_of_patterns(patterns, COUNT_OF(patterns));
+
+	(void)state;
+	assert_true(fd >= 0);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	assert_true(n > 0);
+	text[n] = '\0';
+	assert_string_equal(text, want);
+}
+
 int
 main(void)
 {
@@ -247,6 +270,7 @@ main(void)
 		cmocka_unit_test(
 		    policy_file_is_trusted_below_the_owners_directory_alone),
 		cmocka_unit_test(policy_file_counts_its_includes),
+		cmocka_unit_test(policy_file_of_patterns_has_a_line_for_each),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
