@@ -71,7 +71,7 @@ struct stream_ops {
 
 #define STREAM_IN_MAX LIMIT_BACKLOG_SIZE /* bytes that wait to be taken */
 /* Bytes that wait to leave: what is moved, and a whole head with a secret. */
-#define STREAM_OUT_MAX (LIMIT_BACKLOG_SIZE + 32768)
+#define STREAM_OUT_MAX STREAM_BUF_MAX
 #define STREAM_TEXT_SIZE 128 /* of the text of a failure, with its NUL */
 #define STREAM_PEER_SIZE 48  /* of an address as text, with its NUL */
 

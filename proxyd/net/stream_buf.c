@@ -3,20 +3,47 @@
 
 #include "net/stream_buf.h"
 
+/*
+ * Buffers come and go with every request.  Some are kept: to give back 64 KiB
+ * makes malloc look through all that it has.
+ */
+#define SPARE_MAX 16
+
+static uint8_t *spare[SPARE_MAX];
+static size_t n_spare;
+
+static uint8_t *
+take_memory(void)
+{
+	return n_spare != 0 ? spare[--n_spare] : malloc(STREAM_BUF_MAX);
+}
+
+static void
+give_back(uint8_t *p)
+{
+	if (n_spare < SPARE_MAX)
+		spare[n_spare++] = p;
+	else
+		free(p);
+}
+
 void
 stream_buf_release(struct stream_buf *b, bool wipe)
 {
-	if (wipe && b->p != NULL)
+	if (b->p == NULL)
+		return;
+	if (wipe)
 		explicit_bzero(b->p, b->top);
-	free(b->p);
+	give_back(b->p);
 	*b = (struct stream_buf){ 0 };
 }
 
 uint8_t *
 stream_buf_tail(struct stream_buf *b, size_t n, size_t max)
 {
+	assert(max <= STREAM_BUF_MAX);
 	if (b->p == NULL) {
-		b->p = malloc(max);
+		b->p = take_memory();
 		if (b->p == NULL)
 			return NULL;
 		b->max = max;

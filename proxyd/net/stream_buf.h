@@ -7,7 +7,11 @@
 #define NET_STREAM_BUF_H
 
 #include "base/attr.h"
+#include "base/limits.h"
 #include "base/slice.h"
+
+/* Of any buffer: what is moved, and a whole head with a secret. */
+#define STREAM_BUF_MAX (LIMIT_BACKLOG_SIZE + 32768)
 
 struct stream_buf {
 	uint8_t *p; /* owned; NULL while empty */
@@ -18,7 +22,8 @@ struct stream_buf {
 };
 
 /*
- * Room for `n` bytes behind the last one; n is at most what `max` leaves.  The
+ * Room for `n` bytes behind the last one; n is at most what `max` leaves, and
+ * `max` at most STREAM_BUF_MAX.  The
  * bytes may move to the front.  NULL: no memory.
  */
 MUST_USE uint8_t *stream_buf_tail(struct stream_buf *b, size_t n, size_t max);
