@@ -77,3 +77,29 @@ kept_drop_silent_before(const struct kept *until)
 		k = next;
 	}
 }
+
+struct kept *
+kept_waiting(const struct kept_list *list, uint32_t id,
+    const struct kept *until)
+{
+	struct kept *k;
+
+	TAILQ_FOREACH(k, &list->head, entry) {
+		if (k == until)
+			break;
+		if (k->on_written != NULL && k->id == id)
+			return k;
+	}
+	return NULL;
+}
+
+struct kept *
+kept_not_next(const struct kept_list *list)
+{
+	struct kept *k;
+
+	TAILQ_FOREACH(k, &list->head, entry)
+		if (k->state != UNSENT || k->on_written != NULL || k->once)
+			return k;
+	return NULL;
+}

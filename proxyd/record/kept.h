@@ -46,8 +46,14 @@ void kept_drop(struct kept *k);
 /* Nobody waits for it any more; what becomes of it is all the same. */
 void kept_forget(struct kept *k);
 
-/* All SILENT ones that nobody waits for before `until` are
- * in the log. */
+/* All SILENT ones before `until` that nobody waits for are in the log. */
 void kept_drop_silent_before(const struct kept *until);
+
+/* The first that waits for message `id`, before `until`; NULL: none does. */
+struct kept *kept_waiting(const struct kept_list *list, uint32_t id,
+    const struct kept *until);
+
+/* The first that is no record for the next scribe as it is, or NULL. */
+struct kept *kept_not_next(const struct kept_list *list);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Theory.  All that was sent, or shall be, stands in one list in its order,
- * until the scribe has confirmed it.  Its tail is the batch: what was said in
- * this turn of the loop, UNSENT.  At the end of the turn that leaves in one
- * message, or in a few if it is long.
+ * until the scribe has confirmed it.  Its tail is the batch: what was said
+ * lately, UNSENT, which leaves in one message, or in a few if it is long.  It
+ * leaves at the end of the loop's turn if somebody waits for one of it or if it
+ * has grown; else as soon as the loop has nothing else to do, or after a while.
  *
  * The scribe writes what comes over one channel in order, so an answer confirms
  * everything that stands before it as well.  Therefore a message asks for an
@@ -24,6 +25,8 @@
 
 #define FLUSH_S 1	  /* aggregated denials leave this often */
 #define MESSAGE_MAX 16384 /* bytes of several records in one message */
+#define BATCH_MAX 64	  /* records nobody waits for are sent with these */
+#define BATCH_US 5000	  /* ... or when the first of them is so old */
 
 struct recorder {
 	struct loop *loop;	 /* borrowed */
@@ -33,9 +36,11 @@ struct recorder {
 	recorder_on_ready *on_ready;
 	void *arg;
 	struct kept_list list;
-	uint64_t lost;		 /* records that could not be kept */
-	struct kept *batch;	 /* its first entry; NULL: none */
-	struct event *send;	 /* owned; active while there is a batch */
+	uint64_t lost;	    /* records that could not be kept */
+	struct kept *batch; /* its first entry; NULL: none */
+	size_t n_batch;
+	struct event *send;	 /* owned; at the end of a turn, or BATCH_US */
+	struct event *idle;	 /* owned; once there is nothing else to do */
 	struct denials *denials; /* owned */
 	struct event *flush;	 /* owned; pending while there are any */
 	uint8_t scratch[EVENT_SIZE_MAX], message[MESSAGE_MAX];
@@ -60,7 +65,10 @@ recorder_new(struct loop *l, recorder_on_ready *on_ready, void *arg,
 	r->denials = denials_new(err);
 	r->flush = event_new(loop_base(l), -1, 0, on_flush, r);
 	r->send = loop_event(l, -1, 0, on_send, r);
-	if (r->denials == NULL || r->flush == NULL || r->send == NULL) {
+	r->idle = event_new(loop_base(l), -1, 0, on_send, r);
+	if (r->denials == NULL || r->flush == NULL || r->send == NULL ||
+	    r->idle == NULL ||
+	    event_priority_set(r->idle, LOOP_PRIORITY_REAP) != 0) {
 		recorder_free(r);
 		return NULL;
 	}
@@ -81,6 +89,8 @@ recorder_free(struct recorder *r)
 		event_free(r->flush);
 	if (r->send != NULL)
 		event_free(r->send);
+	if (r->idle != NULL)
+		event_free(r->idle);
 	denials_free(r->denials);
 	free(r);
 }
@@ -151,6 +161,14 @@ transmit(struct kept *k, bool asks, uint16_t op, struct slice body)
 	return true;
 }
 
+static void
+batch_ended(struct recorder *r)
+{
+	r->batch = NULL;
+	r->n_batch = 0;
+	event_del(r->send);
+}
+
 /* As much of the batch as one message holds. */
 static bool
 send_some(struct recorder *r)
@@ -178,6 +196,8 @@ send_some(struct recorder *r)
 		k->was_sent = true;
 	}
 	r->batch = TAILQ_NEXT(last, entry);
+	if (r->batch == NULL)
+		batch_ended(r);
 	return true;
 }
 
@@ -191,28 +211,14 @@ send_batch(struct recorder *r)
 	return true;
 }
 
-/* Who waits for a record of that message, but for the batch; 0: of none. */
-static struct kept *
-find_waiting(struct recorder *r, uint32_t id)
-{
-	struct kept *k;
-
-	TAILQ_FOREACH(k, &r->list.head, entry) {
-		if (k == r->batch)
-			return NULL;
-		if (k->on_written != NULL && k->id == id)
-			return k;
-	}
-	return NULL;
-}
-
-/* A call may send others, or forget some. */
+/* All of that message, 0: of none, but for the batch.  A call may send others,
+ * or forget some. */
 static void
 call_waiting(struct recorder *r, uint32_t id, bool written)
 {
 	struct kept *k;
 
-	while ((k = find_waiting(r, id)) != NULL) {
+	while ((k = kept_waiting(&r->list, id, r->batch)) != NULL) {
 		recorder_on_written *on_written = k->on_written;
 		void *waiter = k->arg;
 		kept_drop(k);
@@ -228,20 +234,24 @@ on_send(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	if (send_batch(r))
 		return;
 	/* The next scribe gets the rest; nobody waits for that. */
-	r->batch = NULL;
+	batch_ended(r);
 	call_waiting(r, 0, false);
 }
 
-/* An entry that has just been kept: to the others of this turn. */
+/* An entry that has just been kept: to the others. */
 static void
 add_to_batch(struct kept *k)
 {
+	static const struct timeval a_while = { .tv_usec = BATCH_US };
 	struct recorder *r = k->list->recorder;
 
-	if (r->batch != NULL)
-		return;
-	r->batch = k;
-	event_active(r->send, EV_TIMEOUT, 1);
+	if (r->batch == NULL) {
+		r->batch = k;
+		event_add(r->send, &a_while);
+		event_active(r->idle, EV_TIMEOUT, 1);
+	}
+	if (++r->n_batch >= BATCH_MAX || k->on_written != NULL)
+		event_active(r->send, EV_TIMEOUT, 1);
 }
 
 /* Others were sent since the last question: ask for those. */
@@ -300,20 +310,14 @@ on_answer(struct msg *m, void *arg)
 	tell_ready(r);
 }
 
-/* All that was sent or is waited for; a callback may change the list. */
+/* A callback may change the list meanwhile. */
 static void
 lose_all(struct recorder *r)
 {
 	struct kept *k;
 
-	do {
-		TAILQ_FOREACH(k, &r->list.head, entry)
-			if (k->state != UNSENT || k->on_written != NULL ||
-			    k->once)
-				break;
-		if (k != NULL)
-			lose(k);
-	} while (k != NULL);
+	while ((k = kept_not_next(&r->list)) != NULL)
+		lose(k);
 }
 
 /* To a new scribe; the one before may have written it. */
@@ -356,7 +360,7 @@ leave_channel(struct recorder *r)
 
 	r->channel = NULL;
 	r->takes = false;
-	r->batch = NULL;
+	batch_ended(r);
 	if (old != NULL)
 		TAILQ_FOREACH(k, &r->list.head, entry)
 			channel_cancel(old, k->id);

@@ -15,8 +15,9 @@
  * (LIMIT_DENIALS_PER_S, LIMIT_DENIALS_BURST).  Above it equal ones (event,
  * reason, host, method) become one record a second with "duenna.count".
  *
- * All records of a turn of the loop leave at its end, in one message.  Never
- * calls back from inside recorder_send().
+ * Records leave together, in one message: at the end of the loop's turn if one
+ * of them is waited for, else within 5 ms.  Never calls back from inside
+ * recorder_send().
  */
 #ifndef RECORD_RECORDER_H
 #define RECORD_RECORDER_H
@@ -89,7 +90,7 @@ MUST_USE int recorder_send(struct recorder *r, const struct event *e,
 /* Whoever waits with this `arg` is not called any more. */
 void recorder_forget(struct recorder *r, const void *arg);
 
-/* Send now what was aggregated and what was kept for the end of the turn. */
+/* Send now what was aggregated and what waits for others. */
 void recorder_flush(struct recorder *r);
 
 #endif

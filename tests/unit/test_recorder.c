@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <event2/event.h>
 
@@ -29,6 +30,7 @@ struct bed {
 		uint64_t count;
 	} got[4096];
 	size_t n_got, n_messages;
+	size_t until; /* n_got that a busy loop stops at */
 	bool answers; /* confirm at once what wants it */
 	int yes, no;  /* callbacks */
 	int ready, unready;
@@ -374,6 +376,51 @@ who_is_forgotten_takes_nobody_along(void **state)
 }
 
 static void
+on_busy(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	struct bed *b = arg;
+
+	if (b->n_got >= b->until)
+		loop_stop(b->loop);
+}
+
+/* A loop that always has something better to do keeps no record back. */
+static void
+ends_leave_in_time_while_the_loop_is_busy(void **state)
+{
+	struct bed *b = *state;
+	struct event *busy;
+	int pair[2];
+
+	b->answers = true;
+	connect_scribe(b, true);
+	/* What is there to be read, and never is. */
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	assert_int_equal(write(pair[1], "x", 1), 1);
+	busy = loop_event(b->loop, pair[0], EV_READ | EV_PERSIST, on_busy, b);
+	event_add(busy, NULL);
+	assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), 0);
+	b->until = 1;
+	loop_run(b->loop);
+	/* Many need not wait that long. */
+	b->n_messages = 0;
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(send_kind(b, EVENT_FLOW_END, NULL), 0);
+	b->until = 201;
+	loop_run(b->loop);
+	assert_int_equal(b->n_messages, 1);
+	/* One that is waited for takes those before it along. */
+	assert_int_equal(send_kind(b, EVENT_DNS, NULL), 0);
+	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
+	b->until = 203;
+	loop_run(b->loop);
+	assert_int_equal(b->n_messages, 2);
+	event_free(busy);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void
 ends_that_are_long_leave_one_by_one(void **state)
 {
 	struct bed *b = *state;
@@ -556,6 +603,7 @@ main(void)
 		T(who_waits_in_one_message_gets_one_answer),
 		T(who_waits_in_a_message_that_cannot_leave_is_told),
 		T(who_is_forgotten_takes_nobody_along),
+		T(ends_leave_in_time_while_the_loop_is_busy),
 		T(ends_that_are_long_leave_one_by_one),
 		T(ends_are_kept_for_the_next_scribe),
 		T(a_channel_that_is_replaced_loses_nothing),
