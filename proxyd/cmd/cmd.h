@@ -11,6 +11,7 @@
 #define CMD_FAULT 125 /* duenna itself failed */
 
 int run_main(int argc, char **argv);
+int init_main(int argc, char **argv);
 int check_main(int argc, char **argv);
 int explain_main(int argc, char **argv);
 int audit_main(int argc, char **argv);
