@@ -177,11 +177,15 @@ sandbox_take_name(struct monitor *m)
 	return fail_with(m, &fail);
 }
 
-/* Environment and placeholders; before the worker is fed. */
+/*
+ * Environment, placeholders, the view; before any role is fed: no command of a
+ * secret runs, and no log is gone on with, that a sandbox could have written.
+ */
 int
 sandbox_prepare(struct monitor *m)
 {
 	struct sandbox *s = m->sandbox;
+	struct fail fail = { 0 };
 	const struct monitor_config *cfg = m->cfg;
 
 	env_init(&s->env, environ);
@@ -206,7 +210,11 @@ sandbox_prepare(struct monitor *m)
 	for (uint32_t i = 0; i < owner_n_credentials(m->owner); i++)
 		if (make_places(m, s, i) != 0)
 			return -1;
-	return 0;
+	if (sandbox_view(m, s, &fail) == 0)
+		return 0;
+	if (fail.text[0] != '\0') /* else it has been said */
+		monitor_fail(m, "%s", fail.text);
+	return -1;
 }
 
 static void
@@ -297,11 +305,6 @@ sandbox_go(struct monitor *m)
 		.view = &s->view,
 		.child = &s->child };
 
-	if (sandbox_view(m, s, &fail) != 0) {
-		if (fail.text[0] != '\0') /* else it has been said */
-			monitor_fail(m, "%s", fail.text);
-		return;
-	}
 	s->child.environment = s->env.list;
 	job_init(&s->job);
 	config.foreground = job_is_foreground(&s->job);

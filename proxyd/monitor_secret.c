@@ -14,8 +14,7 @@
 #include "ns/env.h"
 #include "ns/path.h"
 #include "ns/plan.h"
-#include "ns/trace.h"
-#include "proxyd/monitor_state.h"
+#include "proxyd/monitor_reach.h"
 
 /* Does any rule of the program name credential `i`? */
 static bool
@@ -212,43 +211,6 @@ shown_in(const struct view *v, const char *path)
 	return etc ? "/etc" : NULL;
 }
 
-/* Who looks whether a path goes through what the command may write. */
-struct look {
-	const struct view *view; /* borrowed */
-	const char *where;	 /* the folder that it went through */
-};
-
-static bool
-is_out_of_reach(const char *place, void *arg)
-{
-	struct look *l = arg;
-	const struct view *v = l->view;
-
-	if (path_is_below(place, v->work))
-		l->where = v->work;
-	if (v->home_dir != NULL && path_is_below(place, v->home_dir))
-		l->where = v->home_dir;
-	for (size_t i = 0; i < v->n_binds; i++)
-		if (v->binds[i].write && path_is_below(place, v->binds[i].path))
-			l->where = v->binds[i].path;
-	return l->where == NULL;
-}
-
-/*
- * May the command change what stands at `path`, or put something there?  Then
- * the folder, else NULL.  Every link on the way counts, and what is not there
- * yet: it is looked at again while the command runs.
- */
-static const char *
-written_in(const struct view *v, const char *path)
-{
-	struct look l = { v, NULL };
-
-	if (trace_path(path, is_out_of_reach, &l))
-		return NULL;
-	return l.where != NULL ? l.where : "a place that cannot be followed";
-}
-
 /* A secret's command, and each file that it names, runs outside: the sandbox
  * must not be able to write it. */
 static bool
@@ -262,7 +224,7 @@ command_is_ours(struct monitor *m, uint32_t i, const struct view *v)
 		snprintf(word, sizeof(word), "%.*s", SLICE_ARG(text));
 		if (word[0] != '/')
 			continue;
-		const char *where = written_in(v, word);
+		const char *where = reach_writes(v, word);
 		if (where == NULL)
 			continue;
 		monitor_fail(m,
@@ -286,7 +248,7 @@ secrets_are_hidden(struct monitor *m, const struct view *v)
 		snprintf(source, sizeof(source), "%.*s", SLICE_ARG(c.source));
 		if (c.from != SECRET_FILE)
 			continue;
-		const char *where = written_in(v, source);
+		const char *where = reach_writes(v, source);
 		if (where == NULL && realpath(source, real) != NULL)
 			where = shown_in(v, real);
 		if (where == NULL)

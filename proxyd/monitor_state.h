@@ -11,6 +11,7 @@
  * monitor_host.c	the host's resolvers, for the dialer
  * monitor_sandbox.c	namespaces, placeholders, command
  * monitor_view.c	what the sandbox is shown
+ * monitor_reach.c	what of the owner's it may not write
  */
 #ifndef PROXYD_MONITOR_STATE_H
 #define PROXYD_MONITOR_STATE_H

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "ns/home.h"
-#include "ns/path.h"
+#include "proxyd/monitor_reach.h"
 #include "proxyd/monitor_sandbox.h"
 
 #define CLOSED_MAX 4 /* state, settings, --config, --audit */
@@ -78,29 +78,6 @@ add_binds(struct monitor *m, struct sandbox *s)
 	return true;
 }
 
-/* A log that the command may write is none. */
-static bool
-is_log_outside(struct monitor *m, const struct view *v)
-{
-	const char *log = m->cfg->audit;
-	char *real = log == NULL ? NULL : realpath(log, NULL);
-	const char *inside = NULL;
-
-	if (real != NULL && path_is_below(real, v->work))
-		inside = v->work;
-	for (size_t i = 0; real != NULL && i < v->n_binds; i++)
-		if (v->binds[i].write && path_is_below(real, v->binds[i].path))
-			inside = v->binds[i].path;
-	free(real);
-	if (inside == NULL)
-		return true;
-	monitor_fail(m,
-	    "--audit %s: the audit log may not stand below %s, "
-	    "which the command may write",
-	    log, inside);
-	return false;
-}
-
 /* A file of ours by its real path, if there is one. */
 static void
 add_closed(struct view *v, const char **closed, const char *path)
@@ -145,8 +122,9 @@ sandbox_view(struct monitor *m, struct sandbox *s, struct fail *fail)
 	v->n_files = s->trust.n_files;
 	v->root = s->user.uid == 0;
 	/* A message that was given already leaves `fail` empty. */
-	if (!add_binds(m, s) || !is_log_outside(m, v) ||
-	    view_check(v, fail) != 0 || !secrets_are_hidden(m, v))
+	if (!add_binds(m, s) || !reach_log_is_ours(m, v) ||
+	    view_check(v, fail) != 0 || !reach_is_ours(m, v) ||
+	    !secrets_are_hidden(m, v))
 		return -1;
 	return 0;
 }

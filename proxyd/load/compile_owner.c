@@ -93,6 +93,7 @@ put_rest(struct build *b, const struct load_owner_text *t)
 	for (uint32_t i = 0; i < t->n_roots; i++) {
 		build_string(b, OWNED_ROOTS, t->roots[i].der);
 		build_word(b, OWNED_ROOTS, t->roots[i].item);
+		build_string(b, OWNED_ROOTS, t->roots[i].file);
 	}
 	for (uint32_t i = 0; i < t->n_files; i++) {
 		build_string(b, OWNED_FILES, t->files[i].path);

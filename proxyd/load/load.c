@@ -119,7 +119,8 @@ add_system_roots(struct read_owner *o)
 		if (bad != NULL)
 			continue;
 		t->roots = READ_MORE(&o->r, t->roots, t->n_roots);
-		t->roots[t->n_roots++] = (struct load_root){ der, IMAGE_NONE };
+		t->roots[t->n_roots++] =
+		    (struct load_root){ .der = der, .item = IMAGE_NONE };
 	}
 }
 

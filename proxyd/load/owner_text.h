@@ -46,7 +46,8 @@ struct load_upstream {
 
 struct load_root {
 	struct slice der;
-	uint32_t item; /* upstream item, or IMAGE_NONE */
+	uint32_t item;	   /* upstream item, or IMAGE_NONE */
+	struct slice file; /* its path; empty: one of the system's */
 };
 
 struct load_path {

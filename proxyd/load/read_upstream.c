@@ -130,19 +130,18 @@ read_addresses(struct read_owner *o, const struct doc_node *node,
 
 static bool
 add_roots(struct read_owner *o, const struct doc_node *node, struct slice pem,
-    uint32_t item)
+    struct load_root root)
 {
 	struct load_owner_text *t = o->out;
 	uint32_t before = t->n_roots;
-	struct slice der = { 0 };
 	const char *bad;
 
-	while (roots_take(o->r.arena, &pem, &der, &bad)) {
+	while (roots_take(o->r.arena, &pem, &root.der, &bad)) {
 		if (bad != NULL)
 			return read_refuse(&o->r, node, "`%.*s`: %s",
 			    SLICE_ARG(node->text), bad);
 		t->roots = READ_MORE(&o->r, t->roots, t->n_roots);
-		t->roots[t->n_roots++] = (struct load_root){ der, item };
+		t->roots[t->n_roots++] = root;
 	}
 	return t->n_roots != before ||
 	    read_refuse(&o->r, node, "`%.*s` has no certificate (PEM)",
@@ -157,12 +156,13 @@ read_root_file(struct read_owner *o, const struct doc_node *node, uint32_t item)
 
 	if (!read_owner_path(o, node, &path))
 		return false;
+	const struct load_root root = { .item = item, .file = path };
 	buf_init(&pem, LIMIT_POLICY_FILE_SIZE);
 	const char *why = o->in->open == NULL ?
 	    "cannot be opened here" :
 	    o->in->open(o->in->ctx, path, &pem);
 	bool good = why == NULL ?
-	    add_roots(o, node, buf_slice(&pem), item) :
+	    add_roots(o, node, buf_slice(&pem), root) :
 	    read_refuse(&o->r, node, "`%.*s`: %s", SLICE_ARG(path), why);
 	buf_release(&pem);
 	return good;

@@ -266,7 +266,8 @@ enum resolver_word {
 enum root_word {
 	ROOT_DER_S,
 	ROOT_ITEM = ROOT_DER_S + 2, /* upstream item, or IMAGE_NONE */
-	ROOT_WORDS
+	ROOT_FILE_S, /* its path, or "" if it is one of the system's */
+	ROOT_WORDS = ROOT_FILE_S + 2
 };
 
 enum file_word {

@@ -69,6 +69,7 @@ static const struct image_check checks[] = {
 	{ OWNED_FIXED, RESOLVER_FAMILY, CHECK_BELOW, 7 },
 	{ OWNED_ROOTS, ROOT_DER_S, CHECK_STRING, 0 },
 	{ OWNED_ROOTS, ROOT_ITEM, CHECK_INDEX_OR_NONE, OWNED_UPSTREAMS },
+	{ OWNED_ROOTS, ROOT_FILE_S, CHECK_STRING, 0 },
 	{ OWNED_FILES, FILE_PATH_S, CHECK_STRING, 0 },
 	{ OWNED_FILES, FILE_WRITE, CHECK_BELOW, 2 },
 	{ OWNED_ENVIRONMENT, VARIABLE_NAME_S, CHECK_STRING, 0 },
@@ -288,6 +289,7 @@ owner_root(const struct owner *o, uint32_t i)
 	return (struct owner_root){
 		.der = image_string(&o->image, OWNED_ROOTS, i, ROOT_DER_S),
 		.item = image_word(&o->image, OWNED_ROOTS, i, ROOT_ITEM),
+		.file = image_string(&o->image, OWNED_ROOTS, i, ROOT_FILE_S),
 	};
 }
 

@@ -95,6 +95,7 @@ bool owner_has_proxy(const struct owner *o);
 struct owner_root {
 	struct slice der;
 	uint32_t item;
+	struct slice file; /* where it was read; of the system's: empty */
 };
 
 uint32_t owner_n_roots(const struct owner *o);

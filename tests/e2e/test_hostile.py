@@ -300,6 +300,60 @@ def test_a_secret_that_the_command_would_see_is_refused(bed, where):
     assert path in got.err and 'credential `api`' in got.err, got
 
 
+def moved(here, what, where):
+    """One of the owner's files, where a link of the project leads to it."""
+    os.makedirs(here.home + '/' + where)
+    os.rename(here.home + '/' + what,
+              here.home + '/' + where + '/' + os.path.basename(what))
+    os.symlink(here.home + '/' + where, here.project + '/link')
+    give(here.home)
+
+
+@pytest.mark.parametrize('way', ['link/duenna.yaml', 'first.yaml',
+                                 'folder/../duenna.yaml'])
+def test_a_policy_that_the_command_could_put_elsewhere_is_refused(here, way):
+    """The next run would go by a policy of the command's."""
+    os.mkdir(here.project + '/folder')
+    if way == 'first.yaml':
+        os.symlink('duenna.yaml', here.project + '/first.yaml')
+    elif way != 'folder/../duenna.yaml':
+        moved(here, 'project/duenna.yaml', 'project/real')
+    give(here.home)
+    got = here.run('touch ran', ['--policy', way])
+    assert got.exit == 125 and not os.path.exists(here.project + '/ran'), got
+    path = os.path.realpath(here.project + '/' + way)
+    assert way in got.err and 'Name the file itself: ' + path in got.err, got
+    assert here.run('true', ['--policy', path]).exit == 0
+    os.symlink(here.project, here.home + '/outside')  # nobody can move that
+    outside = here.home + '/outside/' + os.path.relpath(path, here.project)
+    assert here.run('true', ['--policy', outside]).exit == 0
+
+
+@pytest.mark.parametrize('what', ['--config', '--audit', 'roots', 'XDG'])
+def test_what_a_link_of_the_project_leads_to_is_not_the_owners(here, what):
+    """The next run would go by the command's configuration, roots, log."""
+    more, env = [what, 'link/config.yaml'], {}
+    if what in ('--config', 'XDG'):
+        moved(here, '.config/duenna', 'kept')
+        here.write('kept/duenna/token', here.canary + '\n', 0o600)
+        more[1] = 'link/duenna/config.yaml'
+    elif what == '--audit':
+        os.makedirs(here.home + '/kept')
+        moved(here, 'kept', 'logs')
+    else:
+        moved(here, '.config/duenna/root.pem', 'kept')
+        here.write('.config/duenna/config.yaml', here.config().replace(
+            'root.pem', here.project + '/link/root.pem'), 0o600)
+    if what == 'XDG':
+        env = {'XDG_CONFIG_HOME': here.project + '/link'}
+    give(here.home)
+    got = here.run('touch ran', more if what[:2] == '--' else [], env=env)
+    shutil.rmtree(here.home + '/kept', ignore_errors=True)
+    assert got.exit == 125 and not os.path.exists(here.project + '/ran'), got
+    said = "duenna's own" if what == 'XDG' else 'be found by a link in there'
+    assert said in got.err, got
+
+
 def test_what_a_policy_names_is_neither_run_nor_opened(here):
     """CF-30: a policy that came with a repository wants secrets of its own."""
     canary = here.write('.ssh/canary', 'untouched', 0o600)

@@ -161,7 +161,9 @@ def test_a_command_runs_only_for_a_rule_that_names_it_and_ends_with_us(bed):
 def test_a_command_where_the_sandbox_may_write_does_not_start(bed):
     """Nor one that it may put there later, or that a link of its leads to."""
     here = asked(bed, 'cat token')
-    path = here.write('project/ask', '#!/bin/sh\necho mine\n', 0o755)
+    ran = here.home + '/ran'
+    path = here.write('project/ask', '#!/bin/sh\necho mine; touch %s\n' % ran,
+                      0o755)
     os.symlink(here.settings + '/ask', here.project + '/out')
     os.symlink(here.project + '/out', here.home + '/hop')
     os.symlink(here.project + '/later', here.home + '/planted')
@@ -174,6 +176,7 @@ def test_a_command_where_the_sandbox_may_write_does_not_start(bed):
         got = here.run('true')
         assert got.exit == 125 and 'where the sandbox may write' in got.err, \
             (command, got)
+        assert not os.path.exists(ran), command
 
 
 def test_a_file_that_the_sandbox_may_make_does_not_start(bed):

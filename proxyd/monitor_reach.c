@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the next run shall go by is not for this command to choose: no file of
+ * the owner's may be found by way of a place where it may write.
+ */
+#include <stdlib.h>
+
+#include "ns/path.h"
+#include "ns/trace.h"
+#include "proxyd/monitor_reach.h"
+
+/* Who looks whether a path goes through what the command may write. */
+struct look {
+	const struct view *view; /* borrowed */
+	const char *pinned;	 /* it and its folders stay; NULL: nothing */
+	const char *where;	 /* the folder that it went through */
+};
+
+static bool
+is_out_of_reach(const char *place, void *arg)
+{
+	struct look *l = arg;
+	const struct view *v = l->view;
+
+	if (l->pinned != NULL && path_is_below(l->pinned, place))
+		return true;
+	if (path_is_below(place, v->work))
+		l->where = v->work;
+	if (v->home_dir != NULL && path_is_below(place, v->home_dir))
+		l->where = v->home_dir;
+	for (size_t i = 0; i < v->n_binds; i++)
+		if (v->binds[i].write && path_is_below(place, v->binds[i].path))
+			l->where = v->binds[i].path;
+	return l->where == NULL;
+}
+
+static const char *
+look(const struct view *v, const char *path, const char *pinned)
+{
+	struct look l = { v, pinned, NULL };
+	char whole[PATH_MAX];
+
+	if (path[0] == '/' || path_join(whole, sizeof(whole), v->work, path)) {
+		if (trace_path(path[0] == '/' ? path : whole, is_out_of_reach,
+			&l))
+			return NULL;
+	}
+	return l.where != NULL ? l.where : "a place that cannot be followed";
+}
+
+const char *
+reach_writes(const struct view *v, const char *path)
+{
+	return look(v, path, NULL);
+}
+
+static bool
+check(struct monitor *m, const struct view *v, const char *what,
+    const char *path)
+{
+	const char *where = path == NULL ? NULL : reach_writes(v, path);
+
+	if (where == NULL)
+		return true;
+	monitor_fail(m,
+	    "%s %s may not stand below %s, nor be found by a link in there: "
+	    "the command may write to that. Keep it elsewhere.",
+	    what, path, where);
+	return false;
+}
+
+static bool
+check_roots(struct monitor *m, const struct view *v)
+{
+	char path[PATH_MAX];
+
+	for (uint32_t i = 0; i < owner_n_roots(m->owner); i++) {
+		struct slice file = owner_root(m->owner, i).file;
+		snprintf(path, sizeof(path), "%.*s", SLICE_ARG(file));
+		if (file.n != 0 && !check(m, v, "the roots", path))
+			return false;
+	}
+	return true;
+}
+
+/* The policy is pinned where it stands; a link to it, or a folder that only
+ * `..` goes through, cannot be. */
+static bool
+check_policy(struct monitor *m, const struct view *v)
+{
+	const char *path = m->cfg->policy, *real = m->files.paths[0];
+	const char *where = real == NULL ? NULL : look(v, path, real);
+
+	if (where == NULL)
+		return true;
+	monitor_fail(m,
+	    "the policy %s is found by a link or a folder in %s, which the "
+	    "command may put elsewhere. Name the file itself: %s",
+	    path, where, real);
+	return false;
+}
+
+bool
+reach_log_is_ours(struct monitor *m, const struct view *v)
+{
+	return check(m, v, "the audit log", m->cfg->audit);
+}
+
+bool
+reach_is_ours(struct monitor *m, const struct view *v)
+{
+	char settings[PATH_MAX];
+
+	policy_file_config_dir(settings, sizeof(settings));
+	return check(m, v, "the configuration",
+		   m->cfg->config != NULL ? m->cfg->config : settings) &&
+	    check(m, v, "duenna's state", buf_text(&m->state_dir)) &&
+	    check_roots(m, v) && check_policy(m, v);
+}
