@@ -252,7 +252,8 @@ static bool
 take_all(struct peer *p, struct slice body)
 {
 	struct rd r = rd_of(body);
-	bool good = true;
+	/* None at all is not what anybody sends: its records would be lost. */
+	bool good = body.n != 0;
 	struct event e;
 
 	while (good && !rd_is_done(&r)) {

@@ -177,7 +177,9 @@ send_some(struct recorder *r)
 	struct wr w = wr_of(r->message, sizeof(r->message));
 	bool asks = false;
 
-	for (k = first; k != NULL && (k == first || w.n + k->n + 2 <= w.max);
+	/* One that fills a message, or more, goes alone: `w` is not looked at. */
+	for (k = first;
+	     k != NULL && (k == first || (!w.bad && w.n + k->n + 2 <= w.max));
 	     k = TAILQ_NEXT(k, entry)) {
 		wr_slice16(&w, slice_of(k->bytes, k->n));
 		asks = asks || k->on_written != NULL;

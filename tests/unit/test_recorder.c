@@ -440,6 +440,31 @@ ends_that_are_long_leave_one_by_one(void **state)
 	assert_true(b->n_messages > 1);
 }
 
+/* A request of the longest kind, and the end of its connection behind it. */
+static void
+an_end_behind_a_long_one_is_not_lost(void **state)
+{
+	struct bed *b = *state;
+	static char text[EVENT_PATH_MAX + EVENT_QUERY_MAX];
+	struct event e;
+
+	memset(text, 'x', sizeof(text));
+	b->answers = true;
+	connect_scribe(b, true);
+	event_init(&e, EVENT_FLOW_END);
+	event_number(&e, FIELD_BYTES_UP, 0);
+	event_text(&e, FIELD_PATH, slice_of(text, EVENT_PATH_MAX));
+	event_text(&e, FIELD_QUERY, slice_of(text, EVENT_QUERY_MAX));
+	assert_int_equal(recorder_send(b->r, &e, NULL, NULL), 0);
+	assert_int_equal(send_kind(b, EVENT_FLOW_BEGIN, on_written), 0);
+	run(b);
+	assert_int_equal(b->n_got, 2);
+	assert_int_equal(b->n_messages, 2);
+	assert_int_equal(b->got[0].kind, EVENT_FLOW_END);
+	assert_int_equal(b->got[1].kind, EVENT_FLOW_BEGIN);
+	assert_int_equal(b->yes, 1);
+}
+
 static void
 ends_are_kept_for_the_next_scribe(void **state)
 {
@@ -605,6 +630,7 @@ main(void)
 		T(who_is_forgotten_takes_nobody_along),
 		T(ends_leave_in_time_while_the_loop_is_busy),
 		T(ends_that_are_long_leave_one_by_one),
+		T(an_end_behind_a_long_one_is_not_lost),
 		T(ends_are_kept_for_the_next_scribe),
 		T(a_channel_that_is_replaced_loses_nothing),
 		T(what_cannot_be_kept_is_counted_as_a_gap),

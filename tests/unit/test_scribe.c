@@ -283,6 +283,8 @@ records_of_one_message_have_one_answer(void **state)
 	assert_false(is_written(b, b->worker, 7));
 	send_two(b, SLICE("\0\1x"), 8);
 	assert_false(is_written(b, b->worker, 8));
+	send_to(b, b->worker, OP_EVENTS, 10, (struct slice){ 0 }, -1);
+	assert_false(is_written(b, b->worker, 10));
 	/* What stood before it was taken. */
 	send_two(b, (struct slice){ 0 }, 9);
 	assert_true(is_written(b, b->worker, 9));
