@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sandbox itself, without the rest of duenna: ns-probe is a monitor in
 small that answers each connection with the place where it wanted to go."""
+import fcntl
 import itertools
 import os
 import pty
@@ -9,13 +10,15 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
+import termios
 import textwrap
 import time
 
 import pytest
 
-from bed import BUILD, as_user, base, give
+from bed import BUILD, as_user, base, give, processes
 
 COUNT = itertools.count(1)
 SANDBOX_FACTS = '''
@@ -905,6 +908,51 @@ def test_the_command_stops_and_goes_on_as_a_job(terminal):
     terminal.type('b\n')
     terminal.expect('end')
     terminal.expect('$ ')
+
+
+def test_a_job_in_a_subshell_stops_and_goes_on(terminal):
+    terminal.line('(trap "" USR1; $PROBE sh -c "echo on; read x; '
+                  'echo got:\\$x; exit 4"; exit $?); echo status=$?')
+    terminal.expect('on\r\n')
+    terminal.type('\x1a')
+    terminal.expect('Stopped')
+    terminal.expect('$ ')
+    terminal.line('fg')
+    terminal.expect('\n')
+    terminal.type('a\n')
+    terminal.expect('got:a')
+    terminal.expect('$ ')
+    terminal.line('jobs | wc -l')
+    assert terminal.expect('$ ').split() == ['0']
+
+
+def resize(terminal, rows, columns):
+    fcntl.ioctl(terminal.fd, termios.TIOCSWINSZ,
+                struct.pack('HHHH', rows, columns, 0, 0))
+
+
+def test_the_command_hears_of_the_terminals_size(terminal):
+    resize(terminal, 24, 80)
+    terminal.line('$PROBE bash -c \'trap "stty size" WINCH; echo on; '
+                  'while :; do read -t 0.1 x; done\'')
+    terminal.expect('on\r\n')
+    resize(terminal, 31, 97)
+    terminal.expect('31 97')
+
+
+def test_who_hangs_up_ends_the_command(place, terminal):
+    terminal.line('$PROBE sh -c "echo on; exec sleep 4321"')
+    terminal.expect('on\r\n')
+    family = [p for p, (_, line) in processes().items()
+              if line[:2] == ['sleep', '4321']]
+    assert len(family) == 1
+    os.close(terminal.fd)
+    terminal.fd = os.open('/dev/null', os.O_RDONLY)
+    deadline = time.monotonic() + 10
+    while os.path.exists('/proc/%d' % family[0]) or os.listdir(
+            place.state + '/homes'):
+        assert time.monotonic() < deadline, 'it lives on'
+        time.sleep(0.02)
 
 
 def test_a_neighbour_in_a_pipeline_has_the_keyboard(terminal):
