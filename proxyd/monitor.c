@@ -335,6 +335,15 @@ begin(struct monitor *m)
 		fprintf(stderr, "duenna: cannot start: %s\n", err_text(err));
 		return -1;
 	}
+	if (!isolate_has_user()) {
+		monitor_fail(m,
+		    "started by root of a user namespace that has no user for "
+		    "duenna's roles (`duenna`, else 65534), as `unshare -r` "
+		    "makes one: start it outside of it as the user that you "
+		    "are, or give it more users: `unshare --map-root-user "
+		    "--map-auto`");
+		return -1;
+	}
 	set_deadline(m, MONITOR_START_MS);
 	/* Namespaces and roles come up while the clerks read. */
 	if (state_open(m) != 0 || load_start(m) != 0 || sandbox_start(m) != 0 ||

@@ -110,21 +110,55 @@ isolate_start(enum role role UNUSED)
 	return 0;
 }
 
+/* `duenna`, else nobody. */
+static void
+find_user(uid_t *uid, gid_t *gid)
+{
+	const struct passwd *pw = getpwnam("duenna");
+
+	*uid = pw != NULL ? pw->pw_uid : NOBODY;
+	*gid = pw != NULL ? pw->pw_gid : NOBODY;
+}
+
+/* user_namespaces(7): lines of first id inside, outside, how many. */
+static bool
+is_mapped(const char *path, unsigned long id)
+{
+	unsigned long first, outside, n;
+	FILE *f = fopen(path, "re");
+	bool found = false;
+
+	while (f != NULL && !found &&
+	    fscanf(f, "%lu %lu %lu", &first, &outside, &n) == 3)
+		found = id >= first && id - first < n;
+	if (f != NULL)
+		fclose(f);
+	return found;
+}
+
+bool
+isolate_has_user(void)
+{
+	uid_t uid;
+	gid_t gid;
+
+	if (geteuid() != 0)
+		return true;
+	find_user(&uid, &gid);
+	return is_mapped("/proc/self/uid_map", uid) &&
+	    is_mapped("/proc/self/gid_map", gid);
+}
+
 /* Only where we were started by root: an ordinary user has no other. */
 static int
 drop_user(void)
 {
-	uid_t uid = NOBODY;
-	gid_t gid = NOBODY;
-	const struct passwd *pw;
+	uid_t uid;
+	gid_t gid;
 
 	if (geteuid() != 0)
 		return 0;
-	pw = getpwnam("duenna");
-	if (pw != NULL) {
-		uid = pw->pw_uid;
-		gid = pw->pw_gid;
-	}
+	find_user(&uid, &gid);
 	if (setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 ||
 	    setresuid(uid, uid, uid) != 0)
 		return fail("cannot become the user duenna");

@@ -29,6 +29,12 @@ enum role role_find(const char *name);
 #define ROLE_MONITOR_FD 3 /* where a role finds its channel to the monitor */
 
 /*
+ * Can a role get the user that isolate_role gives it?  Not in a user namespace
+ * that has root alone, as `unshare -r` makes.
+ */
+bool isolate_has_user(void);
+
+/*
  * Give up privileges, in three named stages; each returns 0, or -1 with the
  * cause logged.  The top of priv/drop.c tells what goes when.
  *

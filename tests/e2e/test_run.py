@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bed import descendants, give, read_lines
+from bed import as_user, descendants, give, program, read_lines
 from canary import forms, in_bytes
 
 API = '- allow: https://api.test/**\n  credential: api\n'
@@ -69,6 +69,16 @@ def test_rules_of_the_command_line_are_the_whole_policy(bed):
 def test_a_rule_of_the_command_line_that_is_none_is_named(here, more, said):
     got = here.run('touch ran', more)
     assert got.exit == 125 and all(w in got.err for w in said), got
+    assert not os.path.exists(here.project + '/ran')
+
+
+def test_root_of_a_namespace_of_one_user_is_told_what_to_do(here):
+    done = subprocess.run(
+        as_user(['unshare', '-r', program(), 'run', '--', 'touch', 'ran']),
+        cwd=here.project, env={'HOME': here.home, 'PATH': os.environ['PATH']},
+        text=True, capture_output=True, timeout=30, check=False)
+    assert done.returncode == 125 and '--map-auto' in done.stderr, done
+    assert len(done.stderr.splitlines()) == 1, done
     assert not os.path.exists(here.project + '/ran')
 
 
