@@ -9,7 +9,25 @@
 #include "proxyd/monitor_reach.h"
 #include "proxyd/monitor_sandbox.h"
 
-#define CLOSED_MAX 4 /* state, settings, --config, --audit */
+#define OPTIONS_MAX 131072 /* bytes; the kernel takes no longer variable */
+#define CLOSED_MAX 4	   /* state, settings, --config, --audit */
+
+/* What the caller set stays; a list of options gets ours as well. */
+static void
+set_variable(struct env *env, const struct trust_variable *v)
+{
+	const char *own = env_find(env, v->name);
+	struct buf both;
+
+	if (own == NULL) {
+		env_set(env, v->name, v->value);
+	} else if (v->joins != NULL && strstr(own, v->joins) == NULL) {
+		buf_init(&both, OPTIONS_MAX);
+		if (buf_putf(&both, "%s %s", own, v->value))
+			env_set(env, v->name, buf_text(&both));
+		buf_release(&both);
+	}
+}
 
 /* The trust kit: files for /etc, and variables that the caller did not set. */
 static int
@@ -35,8 +53,7 @@ make_trust(struct monitor *m, struct sandbox *s)
 			buf_slice(&s->trust.files[i].bytes) };
 	const struct trust_variable *v = trust_variables(&n);
 	for (size_t i = 0; i < n; i++)
-		if (env_find(&s->env, v[i].name) == NULL)
-			env_set(&s->env, v[i].name, v[i].value);
+		set_variable(&s->env, &v[i]);
 	return 0;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "certs/trust.h"
-#include "base/base64.h"
-#include "base/json.h"
 #include "certs/bundle.h"
+#include "certs/managed.h"
 
+#define JAVA_STORE "-Djavax.net.ssl.trustStore="
 #define FILE_MAX 8388608 /* bytes; the roots of a large company fit */
 
 /*
@@ -27,7 +27,7 @@ static const struct trust_variable variables[] = {
 	{ "DENO_TLS_CA_STORE", "system,mozilla" },
 	{ "UV_SYSTEM_CERTS", "1" },
 	/* JKS: a PKCS#12 store without its password would trust nothing. */
-	{ "JAVA_TOOL_OPTIONS", "-Djavax.net.ssl.trustStore=" TRUST_JKS },
+	{ "JAVA_TOOL_OPTIONS", JAVA_STORE TRUST_JKS, JAVA_STORE },
 };
 
 /* Where programs of other distributions look for the system's bundle. */
@@ -44,9 +44,11 @@ static const char *const jks_paths[] = {
 	"/etc/ssl/certs/java/cacerts",
 };
 
-static const char *const chromium_paths[] = {
-	"/etc/chromium/policies/managed/duenna.json",
-	"/etc/opt/chrome/policies/managed/duenna.json",
+/* Of two files that set a policy, the last by name counts. */
+#define CHROMIUM_NAME "/~duenna.json"
+static const char *const chromium_folders[] = {
+	"/etc/chromium/policies/managed",
+	"/etc/opt/chrome/policies/managed",
 };
 
 #define FIREFOX_PATH "/etc/firefox/policies/policies.json"
@@ -117,39 +119,21 @@ add_java(struct trust *t, struct slice ca, const struct slice *roots,
 	return good;
 }
 
-/* Chromium takes roots from its managed policy; it reads no variable. */
+/* They read no variable. */
 static bool
-add_chromium(struct trust *t, struct slice ca)
+add_browsers(struct trust *t, struct slice ca)
 {
-	char *text = malloc(BASE64_SIZE(ca.n));
-	struct buf policy;
-	struct json j;
-	bool good;
+	char path[TRUST_PATH_MAX];
 
-	if (text == NULL)
-		return false;
-	buf_init(&policy, FILE_MAX);
-	json_init(&j, &policy);
-	json_object(&j);
-	json_key(&j, "CACertificates");
-	json_array(&j);
-	json_text(&j, slice_of(text, base64_encode(ca, text)));
-	json_array_end(&j);
-	json_object_end(&j);
-	good = !policy.failed &&
-	    add_copies(t, buf_slice(&policy), chromium_paths,
-		COUNT_OF(chromium_paths));
-	buf_release(&policy);
-	free(text);
-	return good;
-}
-
-static bool
-add_firefox(struct trust *t)
-{
-	return buf_put_str(add_file(t, FIREFOX_PATH),
-	    "{\"policies\":{\"Certificates\":{\"Install\":[\"" TRUST_CA
-	    "\"]}}}\n");
+	for (size_t i = 0; i < COUNT_OF(chromium_folders); i++) {
+		snprintf(path, sizeof(path), "%s" CHROMIUM_NAME,
+		    chromium_folders[i]);
+		if (!managed_chromium(add_file(t, path), chromium_folders[i],
+			ca))
+			return false;
+	}
+	return managed_firefox(add_file(t, FIREFOX_PATH), FIREFOX_PATH,
+	    TRUST_CA);
 }
 
 int
@@ -168,8 +152,7 @@ trust_init(struct trust *t, struct slice ca, const struct slice *roots,
 	if (!bundle_put_pem(add_file(t, TRUST_CA), ca) ||
 	    !bundle_put_pem(add_file(t, path), ca) ||
 	    !add_bundles(t, ca, roots, n_roots) ||
-	    !add_java(t, ca, roots, n_roots) || !add_chromium(t, ca) ||
-	    !add_firefox(t)) {
+	    !add_java(t, ca, roots, n_roots) || !add_browsers(t, ca)) {
 		trust_release(t);
 		*err = ERR_MEMORY;
 		return -1;

@@ -31,7 +31,8 @@ struct trust {
 };
 
 /*
- * Make the files.
+ * Make the files.  The managed policies of this host's browsers are read, and
+ * are a part of them.
  *
  * ca	   the CA's certificate, DER
  * roots   the public roots, DER
@@ -48,6 +49,8 @@ void trust_release(struct trust *t);
  */
 struct trust_variable {
 	const char *name, *value;
+	const char *joins; /* or NULL.  A list of options: ours is put behind
+			      the owner's, unless this stands in it */
 };
 
 const struct trust_variable *trust_variables(size_t *n);

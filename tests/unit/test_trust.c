@@ -49,7 +49,7 @@ trust_adds_the_ca_and_keeps_the_roots(void **state)
 	assert_non_null(file_of(&t, TRUST_JKS));
 	assert_non_null(file_of(&t, "/etc/ssl/certs/java/cacerts"));
 	const struct trust_file *chromium =
-	    file_of(&t, "/etc/chromium/policies/managed/duenna.json");
+	    file_of(&t, "/etc/chromium/policies/managed/~duenna.json");
 	assert_memory_equal(chromium->bytes.p, "{\"CACertificates\":[\"MI", 22);
 	assert_true(t.n_files <= TRUST_FILES_MAX);
 	trust_release(&t);
