@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unmodified programs inside `duenna run`, without a setting of their own."""
 import shutil
+import subprocess
 
 import pytest
 
@@ -44,6 +45,13 @@ def test_an_unmodified_client_is_answered_and_the_token_is_attached(bed, client)
         ['Bearer ' + here.canary]
 
 
+def git_at_the_origin(here, *args):
+    return subprocess.run(
+        ['git', '-c', 'safe.directory=*', '-C',
+         here.peers.git + '/acme/widgets.git', *args], check=True, text=True,
+        capture_output=True).stdout
+
+
 def test_git_clones_and_fetches_by_three_rules(bed):
     here = bed(GIT)
     got = here.run('git clone -q https://git.test/acme/widgets.git w && '
@@ -61,6 +69,29 @@ def test_git_push_is_refused_where_no_rule_allows_it(bed):
     assert not [r for r in here.origin_requests()
                 if 'receive-pack' in r['target']]
     assert 'duenna' in got.err, got
+
+
+def test_git_pushes_where_a_rule_for_it_stands(bed):
+    here = bed(GIT + '''
+- name: push
+  allow:
+    - https://git.test/acme/widgets.git/info/refs
+    - https://git.test/acme/widgets.git/git-receive-pack
+  methods: [GET, POST]
+''')
+    # above http.postBuffer git sends the pack in chunks, after a probe
+    got = here.run('git clone -q https://git.test/acme/widgets.git w && cd w && '
+                   'head -c 3000000 /dev/urandom >big && git add big && '
+                   'git -c user.name=a -c user.email=a@b commit -qm big && '
+                   'git push -u origin HEAD:refs/heads/work')
+    assert got.exit == 0 and '[new branch]' in got.err, got
+    assert got.reasons() == [], got
+    sent = [r for r in here.origin_requests() if r['method'] == 'POST' and
+            r['target'].endswith('receive-pack')]
+    assert sent[-1]['body_size'] > 3000000
+    assert git_at_the_origin(here, 'rev-parse', 'work') == \
+        here.run('git -C w rev-parse HEAD').out
+    git_at_the_origin(here, 'update-ref', '-d', 'refs/heads/work')
 
 
 def test_curl_posts_a_form_that_arrives_byte_for_byte(bed):

@@ -207,9 +207,14 @@ def a_raw_keep(conn, req, args):
 
 
 def a_row(conn, req, args):
-    """The answer that a row of tests/cases has written down, then the end."""
+    """The answer that a row of tests/cases, or a test for this path, has
+    written down, then the end."""
     with open(conn.origin.rows, encoding='utf-8') as f:
-        conn.send(json.load(f)[args[0]].encode('latin-1'))
+        text = json.load(f).get('/'.join(args))
+    if text is None:
+        plain(conn, req, 'no such row\n', 404, 'Not Found')
+        return
+    conn.send(text.encode('latin-1'))
     conn.close_after = True
 
 
