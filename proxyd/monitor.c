@@ -278,50 +278,6 @@ on_deadline(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	    "(`duenna doctor` shows what is missing)");
 }
 
-/* A process of its own: the log's texts are a sandbox's choice. */
-static void
-print_report(const char *log)
-{
-	char *argv[] = { (char[]){ "duenna" }, (char[]){ "audit" },
-		(char[]){ "report" }, NULL, NULL };
-	static char *const no_environment[] = { NULL };
-	char path[4096];
-	pid_t pid;
-
-	snprintf(path, sizeof(path), "%s", log);
-	argv[3] = path;
-	pid = fork();
-	if (pid == 0) {
-		if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
-			execve("/proc/self/exe", argv, no_environment);
-		_exit(MONITOR_FAULT);
-	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-}
-
-/* If something was refused or an alarm was raised: what, and where it is. */
-static void
-report(struct monitor *m)
-{
-	const char *log = buf_text(&m->log_path);
-
-	/* Why a command could not be started has been said. */
-	if (m->cfg->quiet || !m->ran ||
-	    m->n_denied + m->n_reported + m->n_alarms == 0)
-		return;
-	fprintf(stderr, "\nduenna: ");
-	fflush(stderr);
-	print_report(log);
-	if (m->n_reported != 0)
-		fprintf(stderr,
-		    "duenna: what was not enforced, as rules: duenna audit "
-		    "suggest %s\n",
-		    log);
-	fprintf(stderr, "duenna: log: %s\n", log);
-	fprintf(stderr, "duenna: last hash: %s\n", buf_text(&m->last_hash));
-}
-
 static int
 begin(struct monitor *m)
 {
@@ -353,15 +309,20 @@ begin(struct monitor *m)
 }
 
 static void
+stop_all(struct monitor *m)
+{
+	sandbox_end(m);
+	commands_end(m);
+	roles_end(m);
+	state_drop_empty_log(m);
+}
+
+static void
 put_away(struct monitor *m)
 {
 	int fds[] = { m->owner_fd, m->program_fd, m->log_fd, m->state_fd,
 		m->key_fd };
 
-	sandbox_end(m);
-	commands_end(m);
-	roles_end(m);
-	state_drop_empty_log(m);
 	for (size_t i = 0; i < COUNT_OF(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -399,7 +360,9 @@ monitor_run(const struct monitor_config *cfg)
 	buf_init(&m.last_hash, 256);
 	if (begin(&m) == 0 && m.stage != STAGE_DONE)
 		loop_run(m.loop);
-	report(&m);
+	report_text(&m);
+	stop_all(&m);
+	report_json(&m);
 	put_away(&m);
 	if (m.dies_by != 0)
 		job_die(m.dies_by);

@@ -32,6 +32,7 @@ struct monitor_config {
 	size_t n_keep_fd;
 	bool report; /* what no rule allows is recorded, not refused */
 	bool quiet;
+	bool json;	/* --json: the summary as the last line */
 	char **command; /* NULL-terminated */
 };
 

@@ -11,6 +11,7 @@
  * monitor_host.c	the host's resolvers, for the dialer
  * monitor_sandbox.c	namespaces, placeholders, command
  * monitor_view.c	what the sandbox is shown
+ * monitor_report.c	what is said at the end
  * monitor_reach.c	what of the owner's it may not write
  */
 #ifndef PROXYD_MONITOR_STATE_H
@@ -64,7 +65,13 @@ enum stage {
 	STAGE_DONE,
 };
 
-struct sandbox; /* monitor_sandbox.c */
+struct
+    sandbox; /* monitor_report.c: for people, as soon as it is known; with --json as the
+ * very last line. */
+void report_text(struct monitor *m);
+void report_json(struct monitor *m);
+
+/* monitor_sandbox.c */
 
 struct monitor {
 	const struct monitor_config *cfg; /* borrowed */

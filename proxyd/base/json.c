@@ -176,6 +176,13 @@ json_null(struct json *j)
 }
 
 void
+json_made(struct json *j, struct slice value)
+{
+	before_value(j);
+	buf_put(j->out, value);
+}
+
+void
 json_key_text(struct json *j, const char *key, struct slice s)
 {
 	json_key(j, key);

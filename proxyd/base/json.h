@@ -33,6 +33,7 @@ void json_str(struct json *j, const char *s);
 void json_number(struct json *j, uint64_t v);
 void json_bool(struct json *j, bool v);
 void json_null(struct json *j);
+void json_made(struct json *j, struct slice value); /* is JSON already */
 
 /* key and value in one call */
 void json_key_text(struct json *j, const char *key, struct slice s);

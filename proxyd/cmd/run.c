@@ -12,7 +12,7 @@ static const char usage[] =
     "usage: duenna run [--policy FILE[:NAME] | --preset NAME | --allow URL...]\n"
     "                  [--set KEY=VALUE] [--config FILE] [--name NAME] [--user NAME]\n"
     "                  [--audit FILE] [--env NAME] [--write DIR] [--keep-fd N]\n"
-    "                  [--report] [--quiet] -- COMMAND [ARG...]\n"
+    "                  [--report] [--quiet] [--json] -- COMMAND [ARG...]\n"
     "\n"
     "Run COMMAND in a sandbox that reaches only what the policy allows.\n"
     "\n"
@@ -29,6 +29,7 @@ static const char usage[] =
     "--keep-fd  a descriptor that COMMAND inherits\n"
     "--report   GET and HEAD of what no rule allows: recorded, not refused\n"
     "--quiet    no warnings, and nothing at the end about what was blocked\n"
+    "--json     what happened, as the last line of standard error\n"
     "\n"
     "Exit status: COMMAND's; 128+N if signal N ended it; 125 duenna could not\n"
     "run it, 126 it is no program, 127 it is not there.  See docs/run.md.\n";
@@ -47,6 +48,7 @@ enum option_id {
 	OPT_KEEP_FD,
 	OPT_REPORT,
 	OPT_QUIET,
+	OPT_JSON,
 	OPT_HELP,
 };
 
@@ -64,6 +66,7 @@ static const struct option options[] = {
 	{ "keep-fd", required_argument, NULL, OPT_KEEP_FD },
 	{ "report", no_argument, NULL, OPT_REPORT },
 	{ "quiet", no_argument, NULL, OPT_QUIET },
+	{ "json", no_argument, NULL, OPT_JSON },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
 };
@@ -188,6 +191,9 @@ take_option(struct monitor_config *cfg, int option)
 		return add_fd(cfg, optarg);
 	case OPT_REPORT:
 		cfg->report = true;
+		return true;
+	case OPT_JSON:
+		cfg->json = true;
 		return true;
 	case OPT_QUIET:
 		cfg->quiet = true;

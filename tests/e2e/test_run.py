@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`duenna run` as a command: what it gives back, what the command sees."""
+import json
 import os
 import signal
 import subprocess
@@ -364,6 +365,31 @@ def test_a_log_of_ones_own_is_continued_and_one_in_use_refused(here):
     assert got.exit == 125 and 'mine.jsonl' in got.err, got
     assert run.wait().exit == 0
     assert here.duenna('audit', 'verify', log)[0] == 0
+
+
+def test_what_happened_is_the_last_line_for_programs(here):
+    got = here.run('curl -sS https://evil.test/; curl -sS https://evil.test/; '
+                   'exit 3', ['--json', '--quiet'])
+    said = json.loads(got.err.splitlines()[-1])
+    group, = said['report']['groups']
+    assert said['exit'] == got.exit == 3 and said['ran'] is True, got
+    assert said['log'] == got.log and said['blocked'] > 0, got
+    assert {said['sandbox']} == {r['sandbox'] for r in got.audit
+                                 if 'sandbox' in r}, got
+    assert said['last_hash'] == got.audit[-1]['hash'], got
+    assert group['count'] == 2 and 'evil.test' in group['what'], got
+    assert 'duenna: blocked' not in got.err, got
+    got = here.run('true', ['--json'])
+    said = json.loads(got.err.splitlines()[-1])
+    assert said['exit'] == said['blocked'] == 0, got
+    assert said['report']['groups'] == [], got
+
+
+def test_for_programs_what_could_not_be_started_is_said_too(here):
+    got = here.run('true', ['--json', '--policy', 'nowhere.yaml'])
+    said = json.loads(got.err.splitlines()[-1])
+    assert said['exit'] == got.exit == 125 and said['ran'] is False, got
+    assert said['log'] is said['report'] is said['last_hash'] is None, got
 
 
 def test_what_could_not_be_started_is_said_once(here):
