@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the operator may ask to be shown: looked at before anything is made. */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -210,7 +211,8 @@ view_prepare(const struct view *view, struct view_given *given,
 	if (fd != -1)
 		given->home = mount_copy(fd, MOUNT_PLAIN);
 	mount_close(fd);
-	if (given->home != -1)
+	/* Root of a container may not: then its user goes there by the path. */
+	if (given->home != -1 || (fd != -1 && errno == EPERM))
 		return 0;
 	fail_refused(fail, FAIL_MOUNT, "cannot take %s", view->home_dir);
 
