@@ -24,6 +24,7 @@
 #include "audit/event.h"
 #include "base/log.h"
 #include "base/rd.h"
+#include "base/utf8.h"
 #include "ns/job.h"
 #include "ns/netns.h"
 #include "proxyd/monitor_state.h"
@@ -61,6 +62,8 @@ monitor_fail(struct monitor *m, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	/* It may have names of files in it, which others have chosen. */
+	utf8_tame((uint8_t *)text, strlen(text), '\n');
 	fprintf(stderr, "duenna: %s\n", text);
 	m->status = MONITOR_FAULT;
 	/* A log that has begun is closed in good order. */

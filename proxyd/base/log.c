@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/utf8.h"
 
 #define LINE_MAX_BYTES 1024 /* a longer line is cut: it is for a human */
 
@@ -44,6 +45,8 @@ log_write(enum log_level level, const char *fmt, ...)
 	n += m;
 	if ((size_t)n > sizeof(line) - 2)
 		n = (int)sizeof(line) - 2;
+	/* Names of files and hosts are others' choice. */
+	utf8_tame((uint8_t *)line, (size_t)n, 0);
 	line[n++] = '\n';
 	/* One write a line, so that roles do not mix theirs. */
 	ssize_t ignored UNUSED = write(STDERR_FILENO, line, (size_t)n);

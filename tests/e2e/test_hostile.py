@@ -239,6 +239,25 @@ def test_no_text_of_a_policy_steers_a_terminal(here, key):
             ascii(out + err)
 
 
+@pytest.mark.parametrize('more', [[], ['--policy', 'l.yaml'],
+                                  ['--write', 'link'], ['--audit', 'log']])
+def test_no_name_of_a_folder_steers_a_terminal(here, more):
+    """What could not be started says where, and a repository chose that."""
+    folder = here.project + '/w\x1b]0;x\x07\u202e\x9b'
+    os.mkdir(folder)
+    shutil.copy(here.project + '/duenna.yaml', folder)
+    for link in 'l.yaml', 'link':
+        os.symlink('duenna.yaml', folder + '/' + link)
+    if not more:
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(folder + '/sock')
+    give(here.home)
+    got = here.run('true', more, cwd=folder)
+    assert got.exit == 125 and '/project/w' in got.err, got
+    assert all(c in '\n\t' or c.isprintable() for c in got.out + got.err), \
+        ascii(got.out + got.err)
+
+
 def test_the_configuration_may_not_be_shown(here):
     settings = here.project + '/.cfg/duenna'
     os.makedirs(settings)
