@@ -21,7 +21,7 @@ rooms='tests|docs|proxyd|nft|certs|policies|examples|base|wire|crypto|policy|loa
 for page in "${pages[@]}"; do
 	while read -r path; do
 		have "$page" "$path" || miss "$page" "$path"
-	done < <(grep -oE "\`\.?/?($rooms)/[A-Za-z0-9_./*-]+\`" "$page" | tr -d '`' | grep -vx 'http/1.1' | sort -u)
+	done < <(grep -oE "\`\.?/?($rooms)/[A-Za-z0-9_./*-]+\`" "$page" | tr -d '`' | grep -vx 'http/1.[01]' | sort -u)
 	while read -r path; do
 		have "$page" "${path%%#*}" || miss "$page" "$path"
 	done < <(grep -oE '\]\([^)#:]+(#[^)]*)?\)' "$page" | sed 's/^](//; s/)$//' | sort -u)
