@@ -102,7 +102,10 @@ audit_put_url(struct buf *out, const struct event *e)
 		escape_show(out, e->text[FIELD_SCHEME]);
 		buf_put_str(out, "://");
 	}
+	bool v6 = host.n != 0 && memchr(host.p, ':', host.n) != NULL;
+	buf_put_str(out, v6 ? "[" : "");
 	escape_show(out, host);
+	buf_put_str(out, v6 ? "]" : "");
 	if (port != 0 && (bare || port != (https ? 443 : 80)))
 		buf_putf(out, ":%" PRIu64, port);
 	escape_show(out, event_text_of(e, FIELD_PATH));

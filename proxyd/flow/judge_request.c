@@ -140,12 +140,15 @@ put_what(struct request *r, struct buf *out)
 {
 	const struct facts *f = &r->facts;
 	struct slice host = f->host.n != 0 ? f->host : f->sni;
+	bool v6 = host.n != 0 && memchr(host.p, ':', host.n) != NULL;
 
 	if (f->method.n == 0)
 		return;
 	refusal_put_escaped(out, f->method, 40);
 	buf_put_str(out, f->scheme == SCHEME_HTTPS ? " https://" : " http://");
+	buf_put_str(out, v6 ? "[" : "");
 	refusal_put_escaped(out, host, 256);
+	buf_put_str(out, v6 ? "]" : "");
 	if (f->port != usual_port(f->scheme))
 		buf_putf(out, ":%u", f->port);
 	refusal_put_escaped(out, f->path, 512);

@@ -154,16 +154,18 @@ def test_the_report_groups_equal_refusals_and_counts_them(bed):
 
 
 def test_udp_is_refused_at_once_and_counted(bed):
+    """TL-20: QUIC, to anybody and to the address of an allowed name."""
     here = bed(READ)
     got = here.run('''python3 -c "
-import socket, time
-u = socket.socket(2, 2); u.settimeout(5); u.connect(('203.0.113.66', 443))
-began = time.time(); u.send(b'x')
-try: print(u.recv(9))
-except OSError as e: print(type(e).__name__, time.time() - began < 1)"''')
-    assert got.out.strip() == 'ConnectionRefusedError True', got
-    assert [r for r in got.audit if r['event'] == 'drop' and
-            r['reason'] == 'l3.proto'], got
+import socket
+for to in (('203.0.113.66', 443), ('203.0.113.66', 80), ('203.0.113.66', 8443),
+           (socket.gethostbyname('ok.test'), 443)):
+    u = socket.socket(2, 2); u.settimeout(5); u.connect(to); u.send(b'x')
+    try: print(u.recv(9))
+    except OSError as e: print(type(e).__name__)"''')
+    assert got.out.split() == ['ConnectionRefusedError'] * 4, got
+    drops = got.find(event='drop', reason='l3.proto')
+    assert sum(r['duenna.count'] for r in drops) == 4, got
     assert here.origin_events('datagram') == []
 
 
@@ -226,8 +228,13 @@ def test_duennas_own_listeners_lead_nowhere(bed):
 def test_ipv6_literals_are_refused_too(bed):
     here = bed(READ)
     got = here.run("curl -sS -m 5 -g 'http://[2001:db8::66]/'; "
-                   "curl -sS -m 5 -g 'http://[::ffff:203.0.113.66]/'")
+                   "curl -sS -m 5 -g 'http://[::ffff:203.0.113.66]/'; "
+                   "curl -sSk -m 5 -g 'https://[2001:db8::66]:8443/x'")
     assert here.origin_events('open') == [], got
+    assert got.reasons() == ['dst.unmapped_ip'] * 3, got
+    for said in got.out, got.err:  # a URL as the client would write it
+        assert 'GET http://[2001:db8::66]/' in said, got
+        assert 'GET https://[2001:db8::66]:8443/x' in said, got
 
 
 def test_what_dies_before_it_can_be_judged_is_on_record_too(bed):
