@@ -39,6 +39,8 @@
 	X(DENIALS_PER_S, 200, "denials written one by one, a sandbox a second") \
 	X(DENIALS_BURST, 2000, "burst of the above")                           \
 	X(NAMES_PER_HOUR, 60, "distinct names dialled under wildcards")        \
+	X(NAMES_OF_RULE, 1000, "the same, where a rule says `names`: at most") \
+	X(NAMES_OF_RULES, 4096, "`names` of all rules of a program together")  \
 	X(LEAVES, 256, "leaf certificates kept per sandbox")                   \
 	X(REFUSED_LEAVES_PER_MIN, 10, "leaves minted for refused names a minute") \
 	X(DNS_TTL_S, 30, "TTL of the answer for an allowed name")              \

@@ -15,6 +15,8 @@ book_release(struct book *b)
 		struct page *p = LIST_FIRST(&b->pages);
 		LIST_REMOVE(p, entry);
 		program_free(p->program);
+		names_release(&p->names);
+		names_list_release(&p->names_of_rules);
 		free(p);
 	}
 	b->n = 0;
@@ -74,6 +76,7 @@ page_set_program(struct page *p, uint32_t generation, struct slice digest,
 		return -1;
 	}
 	program_free(p->program);
+	names_list_release(&p->names_of_rules); /* they are others now */
 	p->program = program;
 	p->generation = generation;
 	memcpy(p->digest, digest.p, digest.n);

@@ -26,8 +26,9 @@ struct page {
 	uint8_t n_name, n_digest;
 	char name[BOOK_NAME_MAX];
 	char digest[BOOK_DIGEST_MAX];
-	size_t n_dials; /* in flight */
-	struct names names;
+	size_t n_dials;			  /* in flight */
+	struct names names;		  /* of all rules that have no number */
+	struct names_list names_of_rules; /* ... and of those that have one */
 };
 
 struct book {

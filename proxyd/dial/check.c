@@ -10,6 +10,22 @@ asks_not_recorded(const struct asks *a)
 						  REASON_SHUTDOWN;
 }
 
+/* Is there room for this name, if it is one that the sandbox chose? */
+static bool
+spend_name(struct page *page, uint32_t rule, struct slice host)
+{
+	uint32_t max = program_limits(page->program, rule).names;
+	struct names *names = &page->names;
+
+	if (!program_rule(page->program, rule).wildcard)
+		return true;
+	if (max != 0)
+		names = names_of(&page->names_of_rules, rule);
+	return names != NULL &&
+	    names_spend(names, max != 0 ? max : LIMIT_NAMES_PER_HOUR, host,
+		clock_ms());
+}
+
 enum reason
 ask_check(struct ask *q, const char **detail)
 {
@@ -48,8 +64,7 @@ ask_check(struct ask *q, const char **detail)
 	if (q->page->n_dials > LIMIT_DIALS) /* this one counts already */
 		return REASON_LIMIT_CONNS;
 	*detail = "too many names under wildcards within an hour";
-	if (program_rule(q->page->program, q->request.rule).wildcard &&
-	    !names_spend(&q->page->names, q->account.facts.host, clock_ms()))
+	if (!spend_name(q->page, q->request.rule, q->account.facts.host))
 		return REASON_LIMIT_RATE;
 	*detail = "";
 	return REASON_ALLOW;

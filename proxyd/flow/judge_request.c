@@ -4,6 +4,7 @@
  * that must come first.
  */
 #include "base/ascii.h"
+#include "base/clock.h"
 #include "cred/foreign.h"
 #include "cred/look.h"
 #include "flow/record.h"
@@ -227,6 +228,20 @@ ask_for_identity(struct request *r)
 	return field_add(fields, SLICE("Accept-Encoding"), SLICE("identity"));
 }
 
+/* A body whose length nobody knows is counted as it comes. */
+static bool
+count_body(struct request *r)
+{
+	struct stage *stage;
+
+	if (r->x.req.body != H1_BODY_CHUNKED || !spend_wants_body(&r->spend))
+		return true;
+	stage = spend_stage(&r->spend);
+	if (stage != NULL)
+		stages_add(&r->x.up.stages, stage);
+	return stage != NULL;
+}
+
 static bool
 prepare(struct request *r)
 {
@@ -239,7 +254,31 @@ prepare(struct request *r)
 	x->port =
 	    r->facts.port == usual_port(r->facts.scheme) ? 0 : r->facts.port;
 	x->skip_cookies = r->verdict.strip_cookies;
-	return strip(r) && ask_for_identity(r);
+	if (r->spend.limits.idle_ms != 0)
+		x->idle_ms = r->spend.limits.idle_ms;
+	return strip(r) && ask_for_identity(r) && count_body(r);
+}
+
+/* The `limits:` of the rule. */
+static enum reason
+check_limits(struct request *r)
+{
+	struct exchange *x = &r->x;
+	bool known = x->req.body == H1_BODY_LENGTH;
+
+	spend_init(&r->spend, r->generation->program, r->verdict.rule,
+	    r->generation->spent);
+	enum reason reason = spend_request(&r->spend, x->head.n,
+	    known ? x->req.length : 0, clock_ms());
+	if (reason == REASON_ALLOW)
+		return reason;
+	x->refusal.rule =
+	    program_rule(r->generation->program, r->verdict.rule).name;
+	x->refusal.retry_after_s = r->spend.retry_after_s;
+	/* Too many bytes for now is no length that is too large. */
+	if (r->spend.retry_after_s != 0)
+		x->refusal.status = 429;
+	return reason;
 }
 
 /* Allowed, but not now: no answer of policy's, so a fault. */
@@ -254,8 +293,10 @@ check_admission(struct request *r)
 	if (sandbox_is_echoing(sb, r->verdict.rule))
 		reason = REASON_CRED_ECHO;
 	if (reason == REASON_ALLOW)
+		reason = check_limits(r);
+	if (reason == REASON_ALLOW)
 		return;
-	fault(r, reason, "");
+	fault(r, reason, r->spend.text);
 	record_judge(r->generation, &r->facts, &r->verdict);
 }
 

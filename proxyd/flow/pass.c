@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DIAL and PASS: an upstream for bytes that nobody reads, and those bytes. */
 #include "flow/pass.h"
+#include "base/clock.h"
 #include "flow/record.h"
 #include "flow/step.h"
 #include "http/pool.h"
@@ -81,6 +82,11 @@ begin(struct flow *f)
 	if (f->pass == NULL)
 		return flow_stop(f, REASON_INTERNAL, "out of memory");
 	sb->n_upstreams++;
+	spend_init(&f->pass->spend, f->generation->program, f->verdict.rule,
+	    f->generation->spent);
+	reason = spend_connection(&f->pass->spend, clock_ms());
+	if (reason != REASON_ALLOW)
+		return flow_stop(f, reason, f->pass->spend.text);
 	record_flow_begin(f);
 	return STEP_AGAIN;
 }
@@ -141,16 +147,37 @@ lost(struct flow *f)
 	    stream_text(s));
 }
 
+static uint64_t
+idle_ms(const struct pass *p)
+{
+	return p->spend.limits.idle_ms != 0 ? p->spend.limits.idle_ms :
+					      LIMIT_IDLE_MS;
+}
+
+/* False: more has gone up than the rule lets pass. */
+static bool
+count_upload(struct pass *p)
+{
+	uint64_t n = p->upstream->n_out - p->n_counted;
+
+	p->n_counted += n;
+	return spend_passed(&p->spend, n, clock_ms());
+}
+
 enum step
 step_pass(struct flow *f)
 {
 	struct pass *p = f->pass;
 
-	if (p->splice == NULL)
+	if (p->splice == NULL) {
 		p->splice = splice_new(f->client, p->upstream,
 		    &f->sandbox->pipes, on_moved, f);
+		timer_set(&f->limit, idle_ms(p));
+	}
 	if (p->splice == NULL)
 		return flow_stop(f, REASON_INTERNAL, "out of memory");
+	if (!count_upload(p))
+		return flow_stop(f, REASON_LIMIT_BYTES, p->spend.text);
 	if (splice_state(p->splice) == SPLICE_LOST)
 		return lost(f);
 	if (splice_state(p->splice) == SPLICE_OVER)
@@ -160,7 +187,7 @@ step_pass(struct flow *f)
 	if (n != p->n_moved) {
 		p->n_moved = n;
 		f->expired = false;
-		timer_set(&f->limit, LIMIT_IDLE_MS);
+		timer_set(&f->limit, idle_ms(p));
 	}
 	if (f->expired)
 		return flow_stop(f, REASON_LIMIT_TIME,
@@ -198,5 +225,6 @@ pass_close(struct flow *f)
 			stream_close(p->upstream);
 	}
 	p->upstream = NULL;
+	spend_end(&p->spend, 0, clock_ms());
 	f->sandbox->n_upstreams--;
 }

@@ -19,6 +19,8 @@ struct pass {
 	char address[STREAM_PEER_SIZE]; /* of the upstream */
 	uint64_t cookie;		/* of its socket */
 	uint64_t n_moved;		/* bytes of both when last looked */
+	uint64_t n_counted; /* bytes to the upstream that were spent */
+	struct spend spend; /* of the limits of its rule */
 };
 
 /*

@@ -70,6 +70,7 @@ request_ended(struct exchange *x, void *arg)
 
 	request_reach_cancel(r);
 	attach_wipe(&r->attach);
+	spend_end(&r->spend, x->bytes_up, clock_ms());
 	f->bytes_up += x->bytes_up;
 	f->bytes_down += x->bytes_down;
 	/* The client went away between requests: there was none. */

@@ -29,6 +29,7 @@ struct request {
 	uint64_t cookie;	 /* of the dial's socket */
 	struct attach attach;	 /* owned; wiped when sent */
 	struct search *forms;	 /* owned: of those secrets; NULL: none */
+	struct spend spend;	 /* of the limits of its rule */
 
 	uint64_t n_masked; /* hits in the answer */
 	bool body_placeholder;

@@ -20,6 +20,7 @@ generation_unref(struct generation *g)
 	if (g == NULL || --g->refs != 0)
 		return;
 	look_slots_release(&g->slots);
+	free(g->spent);
 	program_free(g->program);
 	free(g);
 }
@@ -112,8 +113,12 @@ sandbox_set_program(struct sandbox *s, struct program *program, uint32_t number,
 	uint32_t n_rules = program_n_rules(program);
 	uint8_t *hits = calloc(n_rules + 1, 1);
 
-	if (g == NULL || hits == NULL ||
+	if (g != NULL)
+		g->spent = spend_rules_new(program, clock_ms());
+	if (g == NULL || hits == NULL || g->spent == NULL ||
 	    look_slots_init(&g->slots, program) != 0) {
+		if (g != NULL)
+			free(g->spent);
 		free(g);
 		free(hits);
 		program_free(program);

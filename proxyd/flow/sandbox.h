@@ -13,6 +13,7 @@
 #include "cred/look.h"
 #include "flow/asks.h"
 #include "flow/budget.h"
+#include "flow/spend.h"
 #include "net/loop.h"
 #include "net/pipes.h"
 #include "policy/program.h"
@@ -29,8 +30,9 @@ struct search;
 struct generation {
 	unsigned refs;
 	uint32_t number;
-	struct program *program; /* owned */
-	struct look_slots slots; /* owned; the program's */
+	struct program *program;  /* owned */
+	struct look_slots slots;  /* owned; the program's */
+	struct spend_rule *spent; /* owned; what its limits leave */
 	char digest[SANDBOX_DIGEST_MAX];
 };
 

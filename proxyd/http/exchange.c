@@ -6,12 +6,13 @@
 #include "base/log.h"
 #include "http/exchange_step.h"
 
+#define IDLE UINT64_MAX
 #define TO(phase) (1U << EXCHANGE_##phase)
 
 static const struct {
 	const char *name;
 	unsigned next;	   /* set of phases */
-	uint64_t limit_ms; /* 0: not armed on entering */
+	uint64_t limit_ms; /* 0: not armed on entering; IDLE: x->idle_ms */
 } phases[EXCHANGE_PHASE_COUNT] = {
 	/* HEAD arms its own: idle before its first byte, head behind it. */
 	[EXCHANGE_HEAD] = { "HEAD", TO(JUDGE) | TO(GONE), 0 },
@@ -22,8 +23,8 @@ static const struct {
 	[EXCHANGE_ATTACH] = { "ATTACH", TO(SEND) | TO(REFUSE) | TO(GONE),
 	    LIMIT_RELEASE_MS },
 	[EXCHANGE_SEND] = { "SEND",
-	    TO(ANSWER) | TO(REACH) | TO(REFUSE) | TO(GONE), LIMIT_IDLE_MS },
-	[EXCHANGE_ANSWER] = { "ANSWER", TO(DONE) | TO(GONE), LIMIT_IDLE_MS },
+	    TO(ANSWER) | TO(REACH) | TO(REFUSE) | TO(GONE), IDLE },
+	[EXCHANGE_ANSWER] = { "ANSWER", TO(DONE) | TO(GONE), IDLE },
 	[EXCHANGE_REFUSE] = { "REFUSE", TO(DONE) | TO(GONE), LIMIT_REFUSE_MS },
 	[EXCHANGE_DONE] = { "DONE", 0, 0 },
 	[EXCHANGE_GONE] = { "GONE", 0, 0 },
@@ -76,7 +77,9 @@ exchange_enter(struct exchange *x, enum exchange_phase to)
 	if (to == EXCHANGE_DONE || to == EXCHANGE_GONE)
 		exchange_close(x);
 	else if (phases[to].limit_ms != 0)
-		timer_set(&x->limit, phases[to].limit_ms);
+		timer_set(&x->limit,
+		    phases[to].limit_ms == IDLE ? x->idle_ms :
+						  phases[to].limit_ms);
 	return EXCHANGE_AGAIN;
 }
 
@@ -149,6 +152,7 @@ exchange_init(struct exchange *x, struct loop *l, struct stream *client,
 	x->arg = arg;
 	x->client = client;
 	x->phase = EXCHANGE_HEAD;
+	x->idle_ms = LIMIT_IDLE_MS;
 	buf_init(&x->head, LIMIT_HEAD_SIZE);
 	buf_init(&x->answer_head, LIMIT_HEAD_SIZE);
 	refusal_init(&x->refusal);

@@ -93,6 +93,7 @@ struct exchange {
 	bool is_bad;		 /* the head could not be read */
 	const struct host *host; /* set by judge; the name that is sent */
 	uint16_t port;		 /* set by judge; 0: not written into Host */
+	uint64_t idle_ms;	 /* set by judge, or LIMIT_IDLE_MS */
 	struct slice path;	 /* set by judge; canonical, owner's memory */
 	struct refusal refusal;	 /* owned */
 

@@ -221,7 +221,7 @@ note_progress(struct exchange *x)
 	if (moved == x->moved)
 		return;
 	x->moved = moved;
-	timer_set(&x->limit, LIMIT_IDLE_MS);
+	timer_set(&x->limit, x->idle_ms);
 }
 
 /* Write the answer's head (or a 1xx) to the client. */

@@ -136,7 +136,7 @@ put_text(const struct refusal *r, const char *flow, struct buf *out)
 {
 	put_why(r, "\n", out);
 	buf_putf(out, "\n%s this in the audit log as flow %s\n",
-	    may_pass(r->reason) ?
+	    may_pass(r->reason) || r->retry_after_s != 0 ?
 		"trying again later may help; the sandbox's owner finds" :
 		"trying again will not help; the sandbox's owner may change "
 		"the policy and finds",
@@ -204,11 +204,13 @@ refusal_put(const struct refusal *r, struct stream *s, const char *flow,
 	    "Cache-Control: no-store\r\n"
 	    "X-Content-Type-Options: nosniff\r\n"
 	    "Duenna-Reason: %s\r\n"
-	    "Duenna-Flow: %s\r\n"
-	    "Connection: close\r\n\r\n",
+	    "Duenna-Flow: %s\r\n",
 	    status, phrase(status),
 	    json ? "application/problem+json" : "text/plain; charset=utf-8",
 	    body.n, reason_name(r->reason), flow);
+	if (r->retry_after_s != 0) /* RFC 9110 10.2.3 */
+		buf_putf(&answer, "Retry-After: %u\r\n", r->retry_after_s);
+	buf_put_str(&answer, "Connection: close\r\n\r\n");
 	if (!is_head)
 		buf_put(&answer, buf_slice(&body));
 	bool ok =

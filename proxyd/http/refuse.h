@@ -22,6 +22,7 @@
 struct refusal {
 	unsigned status; /* 0: the reason's own */
 	enum reason reason;
+	uint32_t retry_after_s; /* 0: nobody knows */
 	struct buf
 	    what; /* owned; "DELETE https://h/p", escaped; may be empty */
 	struct buf policy;    /* owned; which rule was missing; may be empty */

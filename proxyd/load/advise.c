@@ -44,9 +44,11 @@ advise_wildcard(const struct read *r, const struct load_rule *rule,
 		    SLICE_ARG(p->host.behind));
 	else
 		load_advise(r->report, p->at,
-		    "`%.*s`: names are data; %d of them an hour can be asked "
+		    "`%.*s`: names are data; %u of them an hour can be asked "
 		    "for",
-		    SLICE_ARG(p->host.text), LIMIT_NAMES_PER_HOUR);
+		    SLICE_ARG(p->host.text),
+		    rule->limits.names != 0 ? rule->limits.names :
+					      LIMIT_NAMES_PER_HOUR);
 	if (writes(rule))
 		load_advise(r->report, p->at,
 		    "methods that write, to every host of `%.*s`: whoever has "

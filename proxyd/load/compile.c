@@ -235,6 +235,32 @@ flags_of(const struct load_rule *rule)
 }
 
 static void
+build_size(struct build *b, uint64_t size)
+{
+	build_word(b, TABLE_LIMITS, (uint32_t)(size >> 32));
+	build_word(b, TABLE_LIMITS, (uint32_t)size);
+}
+
+/* The record that they are in. */
+static uint32_t
+put_limits(struct build *b, const struct load_limits *l)
+{
+	uint32_t record = b->words[TABLE_LIMITS] / LIMITS_WORDS;
+
+	if (l->body == 0 && l->upload_per_hour == 0 &&
+	    l->requests_per_minute == 0 && l->connections == 0 &&
+	    l->names == 0 && l->idle_ms == 0)
+		return IMAGE_NONE;
+	build_size(b, l->body);
+	build_size(b, l->upload_per_hour);
+	build_word(b, TABLE_LIMITS, l->requests_per_minute);
+	build_word(b, TABLE_LIMITS, l->connections);
+	build_word(b, TABLE_LIMITS, l->names);
+	build_word(b, TABLE_LIMITS, l->idle_ms);
+	return record;
+}
+
+static void
 put_rule(struct build *b, const struct load_rule *rule, uint32_t route)
 {
 	build_string(b, TABLE_RULES, rule->name);
@@ -249,6 +275,7 @@ put_rule(struct build *b, const struct load_rule *rule, uint32_t route)
 	build_word(b, TABLE_RULES, rule->n_queries);
 	build_word(b, TABLE_RULES, b->words[TABLE_PREFIXES] / PREFIX_WORDS);
 	build_word(b, TABLE_RULES, rule->n_prefixes);
+	build_word(b, TABLE_RULES, put_limits(b, &rule->limits));
 	build_word(b, TABLE_RULES, rule->n_credentials);
 	for (uint32_t i = 0; i < VERDICT_CREDENTIALS_MAX; i++)
 		build_word(b, TABLE_RULES,

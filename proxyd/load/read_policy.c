@@ -190,7 +190,8 @@ read_one(struct read_policy *p, const struct doc_node *key,
 		return p->r.report->n_errors == before;
 	p->r.parameters = &parameters;
 	bool good = read_rules(p, rules, policy) && named &&
-	    check_names(&p->r, policy) && read_policy_report(p, body, policy);
+	    check_names(&p->r, policy) && read_policy_limits(&p->r, policy) &&
+	    read_policy_report(p, body, policy);
 	if (good)
 		parameters_warn_unused(&p->r, &parameters);
 	p->r.parameters = NULL;

@@ -78,6 +78,14 @@ bool read_query(const struct read *r, const struct doc_node *node,
 bool read_credential_name(struct read_policy *p, const struct doc_node *node,
     uint32_t *credential);
 
+/* `limits:` of a rule whose patterns are read. */
+bool read_rule_limits(const struct read *r, const struct doc_node *node,
+    struct load_rule *rule);
+
+/* What all rules of a policy may have together. */
+bool read_policy_limits(const struct read *r,
+    const struct load_policy_text *policy);
+
 /* `report:` of a rule whose patterns and methods are read. */
 bool read_rule_report(const struct read *r, const struct doc_node *node,
     struct load_rule *rule);

@@ -16,6 +16,7 @@ static const struct read_key rule_keys[] = {
 	{ "addresses", READ_HERE },
 	{ "encoded_slash", READ_HERE },
 	{ "public_suffix", READ_HERE },
+	{ "limits", READ_HERE },
 	{ "report", READ_HERE },
 	{ "api", READ_LATER },
 	{ "archive", READ_LATER },
@@ -27,7 +28,6 @@ static const struct read_key rule_keys[] = {
 	{ "hide_other_refs", READ_LATER },
 	{ "json", READ_LATER },
 	{ "lfs", READ_LATER },
-	{ "limits", READ_LATER },
 	{ "push", READ_LATER },
 	{ "secret", READ_CREDENTIAL },
 	{ "only", READ_CREDENTIAL },
@@ -43,7 +43,8 @@ static const struct read_key rule_keys[] = {
 
 /* What can stand beside `allow` only. */
 static const char *const allow_keys[] = { "credential", "foreign_credentials",
-	"signed_url", "addresses", "encoded_slash", "public_suffix", "report" };
+	"signed_url", "addresses", "encoded_slash", "public_suffix", "report",
+	"limits" };
 
 static bool
 add_pattern(struct read_policy *p, const struct doc_node *node,
@@ -232,7 +233,8 @@ check_passed(const struct read *r, const struct doc_node *node,
 		if (value != NULL)
 			good = read_refuse(r, value,
 			    "`%s` in a rule with `%.*s`, which is passed "
-			    "unread: it has `name` and `addresses` only",
+			    "unread: it has `name`, `addresses` and `limits` "
+			    "only",
 			    keys[i], SLICE_ARG(passed->text));
 	}
 	return good;
@@ -296,6 +298,7 @@ read_rule(struct read_policy *p, const struct doc_node *node, uint32_t index,
 	if (rule->deny)
 		return good && p->r.report->n_errors == before;
 	good = good && read_rule_report(&p->r, node, rule);
+	good = good && read_rule_limits(&p->r, node, rule);
 	good =
 	    read_rule_addresses(p, read_find(node, "addresses"), rule) && good;
 	const struct doc_node *credential = read_find(node, "credential");

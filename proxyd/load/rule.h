@@ -40,6 +40,12 @@ struct load_prefix {
 	unsigned bits;
 };
 
+/* `limits:`; 0 where nothing is said. */
+struct load_limits {
+	uint64_t body, upload_per_hour; /* bytes */
+	uint32_t requests_per_minute, connections, names, idle_ms;
+};
+
 /* `report:`: is it enforced, or recorded and let through? */
 enum load_reporting {
 	LOAD_ENFORCED,
@@ -60,6 +66,7 @@ struct load_rule {
 	uint32_t methods;
 	enum foreign_mode foreign;
 	enum load_reporting report;
+	struct load_limits limits;
 	struct load_pattern *patterns;
 	uint32_t n_patterns;
 	struct load_query *queries;

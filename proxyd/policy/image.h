@@ -18,7 +18,7 @@
 
 #include "base/slice.h"
 
-#define IMAGE_VERSION 1
+#define IMAGE_VERSION 2
 #define IMAGE_NONE UINT32_MAX	 /* no such record */
 #define IMAGE_SIZE_MAX 268435456 /* bytes; 200,000 rules need about 60 MiB */
 #define IMAGE_TABLES_MAX 16
@@ -50,6 +50,7 @@ enum program_table {
 	TABLE_GLOBS,
 	TABLE_PREFIXES,
 	TABLE_CREDENTIALS,
+	TABLE_LIMITS, /* of rules that have some */
 	PROGRAM_TABLES
 };
 
@@ -155,9 +156,21 @@ enum rule_word {
 	RULE_N_QUERIES,
 	RULE_PREFIXES,
 	RULE_N_PREFIXES,
+	RULE_LIMITS, /* record, or IMAGE_NONE */
 	RULE_N_CREDENTIALS,
 	RULE_CREDENTIALS, /* VERDICT_CREDENTIALS_MAX words */
 	RULE_WORDS = RULE_CREDENTIALS + 4
+};
+
+/* 0: not limited, or as usual.  Sizes are two words, the upper one first. */
+enum limits_word {
+	LIMITS_BODY,
+	LIMITS_UPLOAD = LIMITS_BODY + 2,
+	LIMITS_REQUESTS = LIMITS_UPLOAD + 2,
+	LIMITS_CONNECTIONS,
+	LIMITS_NAMES,
+	LIMITS_IDLE_MS,
+	LIMITS_WORDS
 };
 
 enum query_kind {

@@ -29,6 +29,7 @@ static const uint32_t words[PROGRAM_TABLES] = {
 	[TABLE_GLOBS] = GLOB_WORDS,
 	[TABLE_PREFIXES] = PREFIX_WORDS,
 	[TABLE_CREDENTIALS] = CREDENTIAL_WORDS,
+	[TABLE_LIMITS] = LIMITS_WORDS,
 };
 
 /* clang-format off */
@@ -59,6 +60,7 @@ static const struct image_check checks[] = {
 	{ TABLE_RULES, RULE_ROUTES, CHECK_RANGE, TABLE_ROUTES },
 	{ TABLE_RULES, RULE_QUERIES, CHECK_RANGE, TABLE_QUERIES },
 	{ TABLE_RULES, RULE_PREFIXES, CHECK_RANGE, TABLE_PREFIXES },
+	{ TABLE_RULES, RULE_LIMITS, CHECK_INDEX_OR_NONE, TABLE_LIMITS },
 	{ TABLE_RULES, RULE_N_CREDENTIALS, CHECK_BELOW,
 	    VERDICT_CREDENTIALS_MAX + 1 },
 	{ TABLE_QUERIES, QUERY_KEY_S, CHECK_STRING, 0 },
@@ -242,6 +244,40 @@ program_rule_host(const struct program *p, uint32_t rule, struct slice *host)
 			return false;
 	*host = image_string(m, TABLE_HOSTS, only, HOST_TEXT_S);
 	return kind == HOST_EXACT || kind == HOST_LITERAL;
+}
+
+uint32_t
+program_n_limits(const struct program *p)
+{
+	return image_count(&p->image, TABLE_LIMITS);
+}
+
+static uint64_t
+limits_size(const struct image *m, uint32_t i, unsigned word)
+{
+	return (uint64_t)image_word(m, TABLE_LIMITS, i, word) << 32 |
+	    image_word(m, TABLE_LIMITS, i, word + 1);
+}
+
+struct program_limits
+program_limits(const struct program *p, uint32_t rule)
+{
+	const struct image *m = &p->image;
+	uint32_t i = image_word(m, TABLE_RULES, rule, RULE_LIMITS);
+
+	if (i == IMAGE_NONE)
+		return (struct program_limits){ .index = VERDICT_NONE };
+	return (struct program_limits){
+		.index = i,
+		.body = limits_size(m, i, LIMITS_BODY),
+		.upload_per_hour = limits_size(m, i, LIMITS_UPLOAD),
+		.requests_per_minute =
+		    image_word(m, TABLE_LIMITS, i, LIMITS_REQUESTS),
+		.connections =
+		    image_word(m, TABLE_LIMITS, i, LIMITS_CONNECTIONS),
+		.names = image_word(m, TABLE_LIMITS, i, LIMITS_NAMES),
+		.idle_ms = image_word(m, TABLE_LIMITS, i, LIMITS_IDLE_MS),
+	};
 }
 
 uint32_t

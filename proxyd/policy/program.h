@@ -86,6 +86,16 @@ struct program_rule program_rule(const struct program *p, uint32_t rule);
 bool program_rule_host(const struct program *p, uint32_t rule,
     struct slice *host);
 
+/* `limits:` of a rule; 0 where it says nothing. */
+struct program_limits {
+	uint32_t index; /* one a rule that has some; or VERDICT_NONE */
+	uint64_t body, upload_per_hour; /* bytes */
+	uint32_t requests_per_minute, connections, names, idle_ms;
+};
+
+uint32_t program_n_limits(const struct program *p);
+struct program_limits program_limits(const struct program *p, uint32_t rule);
+
 uint32_t program_n_credentials(const struct program *p);
 struct program_credential program_credential(const struct program *p,
     uint32_t credential);

@@ -75,6 +75,7 @@ ask_program(struct slice image)
 		touch(r.name);
 		touch(r.text);
 		touch(r.file);
+		sum += program_limits(p, i).connections;
 		if (program_rule_host(p, i, &host))
 			touch(host);
 		for (uint32_t c = 0; c < r.n_credentials; c++)

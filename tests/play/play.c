@@ -430,7 +430,7 @@ do_line(struct play *p, struct slice s)
 	else if (take(&s, "releases"))
 		w->releases = take_reason(p, &s);
 	else if (take(&s, "handshakes")) {
-		w->sandbox->handshakes.milli = take_number(&s) * 1000;
+		w->sandbox->handshakes.parts = take_number(&s) * 1000;
 		w->sandbox->handshakes.last_ms = w->now_ms;
 	} else if (take(&s, "admits"))
 		w->admits = take_reason(p, &s);

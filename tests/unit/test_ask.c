@@ -44,7 +44,10 @@ static const char template[] =
     "      - {name: cut, deny: 'https://cut.wild.test:PORT/**'}\n"
     "      - {name: private, allow: 'https://private.test:PORT'}\n"
     "      - {name: asked, allow: 'https://asked.test:PORT'}\n"
-    "      - {name: far, allow: 'https://far.test:PORT'}\n";
+    "      - {name: far, allow: 'https://far.test:PORT'}\n"
+    "      - {name: few, allow: 'https://*.few.test:PORT', addresses: "
+    "[127.0.0.1], limits: {names: 2}}\n"
+    "      - {name: seen, allow: 'https://ok.test:PORT/seen', report: true}\n";
 
 static const char config_template[] =
     "version: 1\n"
@@ -64,6 +67,8 @@ enum rule {
 	PRIVATE,
 	ASKED,
 	FAR,
+	FEW,
+	SEEN,
 };
 
 /* What the other roles saw, and what they do. */
@@ -737,6 +742,30 @@ ask_has_a_limit_of_names(void **state)
 	ask(SANDBOX, GENERATION, EXACT, "", &d);
 	assert_int_equal(d.reason, REASON_ALLOW);
 	close(d.fd);
+	/* A rule with `names:` has its own, whatever the others have used. */
+	for (unsigned i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "n%u.few.test", i);
+		ask(SANDBOX, GENERATION, FEW, name, &d);
+		assert_int_equal(d.reason,
+		    i < 2 ? REASON_ALLOW : REASON_LIMIT_RATE);
+		if (i < 2)
+			close(d.fd);
+	}
+}
+
+/* What is not enforced goes to public addresses only: another rule opens
+ * this one for the same host and port. */
+static void
+ask_reports_to_public_addresses_only(void **state)
+{
+	struct dialed d;
+	(void)state;
+
+	ask(SANDBOX, GENERATION, EXACT, "", &d);
+	assert_int_equal(d.reason, REASON_ALLOW);
+	close(d.fd);
+	ask(SANDBOX, GENERATION, SEEN, "", &d);
+	assert_int_equal(d.reason, REASON_UP_PRIVATE);
 }
 
 /* Before the monitor has said what there is. */
@@ -928,6 +957,7 @@ main(void)
 		TEST(ask_is_forgotten_with_its_worker),
 		TEST(ask_has_a_limit_in_flight),
 		TEST(ask_has_a_limit_of_names),
+		TEST(ask_reports_to_public_addresses_only),
 		TEST(ask_is_answered_without_memory),
 		TEST(ask_waits_to_be_fed),
 		TEST(ask_goes_through_the_owners_proxy),

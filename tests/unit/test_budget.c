@@ -27,6 +27,55 @@ budget_has_a_burst_and_then_a_rate(void **state)
 	assert_false(budget_take(&b, UINT64_MAX / 2));
 }
 
+static void
+budget_says_when_and_takes_back(void **state)
+{
+	(void)state;
+	uint64_t wait_ms;
+	struct budget b;
+
+	budget_init_over(&b, 1000, 60000, 5);
+	assert_false(budget_spend(&b, 1001, 5, &wait_ms));
+	assert_true(wait_ms == UINT64_MAX);
+	assert_true(budget_spend(&b, 1000, 5, &wait_ms));
+	assert_false(budget_spend(&b, 500, 5, &wait_ms));
+	assert_int_equal(wait_ms, 30000);
+	assert_false(budget_spend(&b, 500, 30004, &wait_ms));
+	assert_int_equal(wait_ms, 1);
+	assert_true(budget_spend(&b, 500, 30005, &wait_ms));
+	budget_return(&b, 200);
+	assert_true(budget_spend(&b, 200, 30005, &wait_ms));
+	/* Never fuller than full. */
+	budget_return(&b, 5000);
+	assert_false(budget_spend(&b, 1001, 30005, &wait_ms));
+	assert_true(budget_spend(&b, 1000, 30005, &wait_ms));
+}
+
+/* What was used without asking is paid before anything is to be had again. */
+static void
+budget_owes(void **state)
+{
+	(void)state;
+	uint64_t wait_ms;
+	struct budget b;
+
+	budget_init_over(&b, 100, 1000, 0);
+	assert_true(budget_owe(&b, 100, 0));
+	assert_false(budget_owe(&b, 200, 0));
+	assert_false(budget_spend(&b, 1, 2000, &wait_ms));
+	assert_int_equal(wait_ms, 10);
+	assert_true(budget_spend(&b, 1, 2010, &wait_ms));
+	assert_false(budget_owe(&b, 50, 2010));
+	budget_return(&b, 50);
+	assert_false(budget_spend(&b, 1, 2010, &wait_ms));
+	budget_return(&b, 1);
+	assert_true(budget_spend(&b, 1, 2010, &wait_ms));
+	/* The largest that a policy can say. */
+	budget_init_over(&b, 1ULL << 40, 3600000, 0);
+	assert_true(budget_spend(&b, 1ULL << 40, UINT64_MAX / 2, &wait_ms));
+	assert_false(budget_spend(&b, 1, UINT64_MAX / 2, &wait_ms));
+}
+
 /* Every phase of a flow reaches the end, and the end is final. */
 static void
 phase_table_reaches_close_from_everywhere(void **state)
@@ -49,6 +98,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(budget_has_a_burst_and_then_a_rate),
+		cmocka_unit_test(budget_says_when_and_takes_back),
+		cmocka_unit_test(budget_owes),
 		cmocka_unit_test(phase_table_reaches_close_from_everywhere),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

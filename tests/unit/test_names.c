@@ -12,7 +12,8 @@ spend(struct names *names, unsigned i, uint64_t now_ms)
 	char text[32];
 	int n = snprintf(text, sizeof(text), "n%u.wild.test", i);
 
-	return names_spend(names, slice_of(text, (size_t)n), now_ms);
+	return names_spend(names, LIMIT_NAMES_PER_HOUR,
+	    slice_of(text, (size_t)n), now_ms);
 }
 
 static void
@@ -38,6 +39,7 @@ names_count_distinct_ones_within_an_hour(void **state)
 	/* That one was used again; the next in age gives up its place. */
 	assert_false(spend(&names, 0, now + 1));
 	assert_true(spend(&names, 0, now + 2));
+	names_release(&names);
 }
 
 static void
@@ -47,10 +49,31 @@ names_refuse_what_is_too_long(void **state)
 	uint8_t text[NAMES_TEXT_MAX + 1] = { 'a' };
 	(void)state;
 
-	assert_false(names_spend(&names, slice_of(text, sizeof(text)), 1));
-	assert_true(names_spend(&names, slice_of(text, NAMES_TEXT_MAX), 1));
-	assert_true(names_spend(&names, slice_of(text, NAMES_TEXT_MAX), 2));
+	assert_false(names_spend(&names, LIMIT_NAMES_PER_HOUR,
+	    slice_of(text, sizeof(text)), 1));
+	assert_true(names_spend(&names, LIMIT_NAMES_PER_HOUR,
+	    slice_of(text, NAMES_TEXT_MAX), 1));
+	assert_true(names_spend(&names, LIMIT_NAMES_PER_HOUR,
+	    slice_of(text, NAMES_TEXT_MAX), 2));
 	assert_int_equal(names.n, 1);
+	names_release(&names);
+}
+
+static void
+names_of_a_rule_are_its_own(void **state)
+{
+	struct names_list list = SLIST_HEAD_INITIALIZER(list);
+	struct slice name = SLICE("a.test"), other = SLICE("b.test");
+	(void)state;
+
+	assert_true(names_spend(names_of(&list, 3), 1, name, 1));
+	assert_true(names_spend(names_of(&list, 3), 1, name, 2));
+	assert_false(names_spend(names_of(&list, 3), 1, other, 2));
+	assert_true(names_spend(names_of(&list, 4), 1, other, 2));
+	assert_true(names_of(&list, 3) == names_of(&list, 3));
+	assert_true(names_spend(names_of(&list, 3), 1, other, 2 + NAMES_MS));
+	names_list_release(&list);
+	assert_true(SLIST_EMPTY(&list));
 }
 
 int
@@ -59,6 +82,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_count_distinct_ones_within_an_hour),
 		cmocka_unit_test(names_refuse_what_is_too_long),
+		cmocka_unit_test(names_of_a_rule_are_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
