@@ -22,10 +22,6 @@
 #include "proxyd/roles.h"
 
 #define ANSWER_TEXT_MAX 61440 /* bytes of messages; with the rest one packet */
-#define TRUSTED 1	      /* flags of LOAD_POLICY */
-#define PRESET 2
-#define REPORT 4
-#define HAS_ROOTS 1 /* flag of LOAD_OWNER */
 
 struct clerk {
 	struct msg *msg; /* the request */
@@ -179,7 +175,7 @@ load_owner_files(struct clerk *c)
 	struct load_owner_in in = { .files = files,
 		.n_files = n,
 		.open = open_root };
-	bool roots = rd_u8(&r) == HAS_ROOTS;
+	bool roots = rd_u8(&r) == OPS_LOAD_ROOTS;
 	in.home = rd_slice16(&r);
 	if (!good || !rd_is_done(&r))
 		return false;
@@ -218,9 +214,9 @@ load_policy_file(struct clerk *c)
 	enum err err = ERR_NONE;
 
 	uint8_t flags = rd_u8(&r);
-	in.trusted = (flags & TRUSTED) != 0;
-	in.preset = (flags & PRESET) != 0;
-	in.report = (flags & REPORT) != 0;
+	in.trusted = (flags & OPS_LOAD_TRUSTED) != 0;
+	in.preset = (flags & OPS_LOAD_PRESET) != 0;
+	in.report = (flags & OPS_LOAD_REPORT) != 0;
 	in.include = open_included;
 	in.ctx = c;
 	take_values(&r, &in, sets);

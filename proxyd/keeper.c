@@ -241,13 +241,6 @@ on_settled(uint32_t credential, const char *why, void *arg)
 
 static const struct fresh_ops fresh_ops = { ask_fresh, on_settled };
 
-/* States of a SECRET. */
-enum {
-	SECRET_NOT_HERE,
-	SECRET_HERE,
-	SECRET_COMES, /* out of a pipe */
-};
-
 static bool
 take_secret(struct keeper *keeper, struct msg *m)
 {
@@ -257,16 +250,16 @@ take_secret(struct keeper *keeper, struct msg *m)
 	struct slice bytes = rd_slice16(&r);
 	enum err err = ERR_NONE;
 
-	if (!rd_is_done(&r) || state > SECRET_COMES ||
-	    m->n_fds != (state == SECRET_COMES ? 1 : 0))
+	if (!rd_is_done(&r) || state > OPS_SECRET_COMES ||
+	    m->n_fds != (state == OPS_SECRET_COMES ? 1 : 0))
 		return false;
-	if (state == SECRET_COMES) {
+	if (state == OPS_SECRET_COMES) {
 		fresh_take_pipe(keeper->fresh, credential, msg_take_fd(m, 0));
 		return true;
 	}
 	bool here = store_set_secret(keeper->store, credential,
-			state == SECRET_HERE, bytes, &err) == 0;
-	if (!here && state == SECRET_HERE)
+			state == OPS_SECRET_HERE, bytes, &err) == 0;
+	if (!here && state == OPS_SECRET_HERE)
 		warn_missing(keeper, credential,
 		    "it cannot stand in a header (empty, with a control "
 		    "character, a second line or a blank at an end)");

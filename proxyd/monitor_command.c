@@ -134,12 +134,11 @@ give_pipe(struct monitor *m, uint32_t credential, int fd)
 	struct wr w = wr_of(body, sizeof(body));
 
 	wr_u32(&w, credential);
-	wr_u8(&w, 2);
+	wr_u8(&w, OPS_SECRET_COMES);
 	wr_slice16(&w, (struct slice){ 0 });
 	roles_send(&m->children[ROLE_KEEPER], OP_SECRET, wr_slice(&w), &fd, 1);
 }
 
-/* It is over, with all that it has started in its session. */
 static void
 put_away(struct command *c)
 {
@@ -178,7 +177,8 @@ on_ended(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	struct command *c = arg;
 	int status = 0;
 
-	/* While it is not reaped its number is nobody else's. */
+	/* And what it has started in its group: while it is not reaped its
+	 * number is nobody else's. */
 	kill(-c->pid, SIGKILL);
 	if (waitpid(c->pid, &status, WNOHANG) != c->pid)
 		return;
@@ -191,12 +191,27 @@ on_ended(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 }
 
 static void
+kill_group(pid_t pid)
+{
+	kill(-pid, SIGKILL);
+	/* Before it has a session of its own it is one process. */
+	kill(pid, SIGKILL);
+}
+
+static void
+kill_and_reap(pid_t pid)
+{
+	kill_group(pid);
+	waitpid(pid, NULL, 0);
+}
+
+static void
 on_limit(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
 	struct command *c = arg;
 
 	c->late = true;
-	kill(-c->pid, SIGKILL);
+	kill_group(c->pid);
 }
 
 static bool
@@ -213,15 +228,6 @@ watch(struct command *c)
 	c->limit = event_new(base, -1, 0, on_limit, c);
 	return c->ended != NULL && c->limit != NULL &&
 	    event_add(c->ended, NULL) == 0 && event_add(c->limit, &limit) == 0;
-}
-
-static void
-kill_and_reap(pid_t pid)
-{
-	kill(-pid, SIGKILL);
-	/* Before it has a session of its own it is one process. */
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 }
 
 /* Fork it, with the write end of a pipe.  False with errno. */

@@ -280,8 +280,9 @@ load_policy_start(struct monitor *m)
 	wr_slice16(&w,
 	    slice_of_str(cfg->policy_name == NULL ? "" : cfg->policy_name));
 	wr_u8(&w,
-	    (policy_file_is_trusted(&m->files) ? 1 : 0) | (preset ? 2 : 0) |
-		(cfg->report ? 4 : 0));
+	    (policy_file_is_trusted(&m->files) ? OPS_LOAD_TRUSTED : 0) |
+		(preset ? OPS_LOAD_PRESET : 0) |
+		(cfg->report ? OPS_LOAD_REPORT : 0));
 	put_values(m, &w);
 	msg.body = wr_slice(&w);
 	if (!preset)
@@ -371,7 +372,7 @@ load_start(struct monitor *m)
 		wr_u16(&all, (uint16_t)msg.n_fds);
 		wr_bytes(&all, wr_slice(&w));
 		int roots = open(ROOTS, O_RDONLY | O_CLOEXEC);
-		wr_u8(&all, roots >= 0 ? 1 : 0);
+		wr_u8(&all, roots >= 0 ? OPS_LOAD_ROOTS : 0);
 		wr_slice16(&all, slice_of_str(home_dir()));
 		if (roots >= 0)
 			msg.fds[msg.n_fds++] = roots;

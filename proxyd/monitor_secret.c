@@ -131,7 +131,7 @@ send_state(struct monitor *m, uint32_t i, struct slice bytes)
 	struct wr w = wr_of(body, sizeof(body));
 
 	wr_u32(&w, i);
-	wr_u8(&w, bytes.n != 0 ? 1 : 0);
+	wr_u8(&w, bytes.n != 0 ? OPS_SECRET_HERE : OPS_SECRET_MISSING);
 	wr_slice16(&w, bytes);
 	roles_send(&m->children[ROLE_KEEPER], OP_SECRET, wr_slice(&w), NULL, 0);
 	explicit_bzero(body, sizeof(body));

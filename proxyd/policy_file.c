@@ -29,20 +29,38 @@ no(const char **why, const char *text)
 	return false;
 }
 
+/*
+ * Where the open file lies; NULL in *real: it has no folder.  False: the path
+ * means another file by now.  Another sandbox may write there, and a link to
+ * the owner's own folder in its place would make the file that is open trusted.
+ */
+static bool
+find_path(int fd, const char *path, char **real)
+{
+	struct stat st, now;
+
+	*real = NULL;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return true;
+	*real = realpath(path, NULL);
+	return *real == NULL ||
+	    (lstat(*real, &now) == 0 && now.st_dev == st.st_dev &&
+		now.st_ino == st.st_ino);
+}
+
 int
 policy_file_open(struct policy_files *f, const char *path, const char **why)
 {
-	struct stat st;
 	int fd = open(path, OPEN_FLAGS);
 
 	if (fd < 0)
 		return refuse(why, strerror(errno));
 	(void)fcntl(fd, F_SETFL, 0);
-	/* The same file still, whatever the path means by now? */
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		f->paths[0] = realpath(path, NULL);
 	f->n = 1;
-	return fd;
+	if (find_path(fd, path, &f->paths[0]))
+		return fd;
+	close(fd);
+	return refuse(why, "it was replaced while it was opened");
 }
 
 /* JSON is YAML; whatever stands in a pattern, it stays one string. */
@@ -204,7 +222,7 @@ policy_file_include(struct policy_files *f, uint32_t from, struct slice path,
 	snprintf(folder, sizeof(folder), "%s", f->paths[from]);
 	char *slash = strrchr(folder, '/');
 	slash[slash == folder ? 1 : 0] = '\0';
-	int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (at < 0)
 		return refuse(why, strerror(errno));
 	int fd = open_parts(at, below, why);

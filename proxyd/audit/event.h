@@ -181,7 +181,8 @@ const char *event_check(const struct event *e, enum event_field *field);
 /*
  * For the way to the scribe.  event_encode returns the bytes written to `out`,
  * or 0 if they do not fit in `max`: they always fit in EVENT_SIZE_MAX.
- * event_decode reads hostile bytes; the texts point into `in`.  False: not an encoded event.
+ * event_decode reads hostile bytes; the texts point into `in`.  False: not an
+ * encoded event.
  */
 size_t event_encode(const struct event *e, uint8_t *out, size_t max);
 MUST_USE bool event_decode(struct slice in, struct event *e);

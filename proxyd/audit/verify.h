@@ -6,9 +6,10 @@
  * Found are: a changed, missing, added or moved record (numbers and hashes), a
  * checkpoint or key that is not signed as it must be, another machine's key
  * than the wanted one, a line cut short, a run before the last that does not end
- * in `stop`, a hash that should stand there and does not; and what two roles say of one thing, where it does not go
- * together: a request without its dial or its credential's release, a release
- * without a request, a dial for a flow that was never announced.
+ * in `stop`, a hash that should stand there and does not; and what two roles say
+ * of one thing, where it does not go together: a request without its dial or its
+ * credential's release, a release without a request, a dial for a flow that was
+ * never announced.
  *
  * The loss of whole records at the end cannot be seen in the log itself: give
  * the last hash that is known from elsewhere (`run` prints it).

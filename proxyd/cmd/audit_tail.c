@@ -16,7 +16,7 @@
 #include "cmd/cmd.h"
 
 #define ROWS_MAX 100000 /* that -n can ask for */
-#define LOGS_MAX 64	/* logs followed at once; more are not */
+#define LOGS_MAX 64	/* logs followed at once; of more it is said */
 #define LOOK_MS 200	/* how often */
 
 struct followed {
@@ -33,7 +33,8 @@ struct tail {
 	uint64_t since_us; /* of the log at hand */
 	struct followed logs[LOGS_MAX];
 	size_t n_logs;
-	off_t *starts; /* owned: where the last wanted rows begin */
+	bool told_many; /* that there are more of them */
+	off_t *starts;	/* owned: where the last wanted rows begin */
 	size_t n_starts, n_seen;
 };
 
@@ -107,6 +108,27 @@ add(struct tail *t, const char *path, const char *name, int fd)
 	snprintf(f->name, sizeof(f->name), "%s", name);
 }
 
+static void
+follow_new(struct tail *t, int dir, const char *name)
+{
+	if (t->n_logs == LOGS_MAX) {
+		if (!t->told_many)
+			fprintf(stderr,
+			    "duenna: audit: more than %d logs at once: what "
+			    "comes in others is not shown; end this and "
+			    "begin anew\n",
+			    LOGS_MAX);
+		t->told_many = true;
+		return;
+	}
+	int fd = openat(dir, name,
+	    O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	add(t, t->logs[0].walk.path, name, fd);
+	t->logs[t->n_logs - 1].since_us = t->started_us;
+}
+
 /* Logs that were written since we began: other runs'. */
 static void
 look_for_more(struct tail *t)
@@ -116,19 +138,11 @@ look_for_more(struct tail *t)
 	const struct dirent *d;
 	struct stat st;
 
-	while (
-	    dir != NULL && t->n_logs < LOGS_MAX && (d = readdir(dir)) != NULL) {
-		if (!audit_is_log_name(d->d_name) || is_known(t, d->d_name) ||
-		    fstatat(dirfd(dir), d->d_name, &st, 0) != 0 ||
-		    st.st_mtim.tv_sec < began)
-			continue;
-		int fd = openat(dirfd(dir), d->d_name,
-		    O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
-		if (fd < 0)
-			continue;
-		add(t, t->logs[0].walk.path, d->d_name, fd);
-		t->logs[t->n_logs - 1].since_us = t->started_us;
-	}
+	while (dir != NULL && (d = readdir(dir)) != NULL)
+		if (audit_is_log_name(d->d_name) && !is_known(t, d->d_name) &&
+		    fstatat(dirfd(dir), d->d_name, &st, 0) == 0 &&
+		    st.st_mtim.tv_sec >= began)
+			follow_new(t, dirfd(dir), d->d_name);
 	if (dir != NULL)
 		closedir(dir);
 }

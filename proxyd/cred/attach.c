@@ -21,14 +21,18 @@ attach_is_value(struct slice value)
 	return true;
 }
 
-/* The secret's half of `user:password`; empty if it is not there. */
+/* The secret's half of `user:password`; empty if that is not such as the keeper
+ * makes it. */
 static struct slice
 half_of(const struct program_credential *c, struct slice pair)
 {
-	if (pair.n == 0 || pair.n <= c->user.n)
+	size_t colon = c->secret_is_user ? pair.n - 1 : c->user.n;
+
+	if (pair.n == 0 || colon >= pair.n || pair.p[colon] != ':' ||
+	    (!c->secret_is_user && !slice_has_prefix(pair, c->user)))
 		return (struct slice){ 0 };
-	return c->secret_is_user ? slice_first(pair, pair.n - 1) :
-				   slice_from(pair, c->user.n + 1);
+	return c->secret_is_user ? slice_first(pair, colon) :
+				   slice_from(pair, colon + 1);
 }
 
 static int
@@ -50,7 +54,6 @@ static int
 find_secret(struct attach *a, struct slice value, enum err *err)
 {
 	const struct program_credential *c = &a->of[a->n];
-	int result;
 
 	*err = ERR_MESSAGE;
 	if (!slice_has_prefix(value, c->prefix))
@@ -58,9 +61,12 @@ find_secret(struct attach *a, struct slice value, enum err *err)
 	a->secrets[a->n] = slice_from(value, c->prefix.n);
 	if (c->kind != CREDENTIAL_BASIC)
 		return 0;
-	result = decode(a->secrets[a->n], &a->decoded[a->n], err);
+	if (decode(a->secrets[a->n], &a->decoded[a->n], err) != 0)
+		return -1;
 	a->secrets[a->n] = half_of(c, secret_slice(&a->decoded[a->n]));
-	return result;
+	/* What cannot be looked for in bodies does not go out. */
+	*err = ERR_MESSAGE;
+	return a->secrets[a->n].n == 0 ? -1 : 0;
 }
 
 static bool

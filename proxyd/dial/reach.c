@@ -44,10 +44,12 @@ on_tunnelled(enum reason reason, const char *detail, void *arg)
 	struct ask *q = arg;
 
 	q->tunnel = NULL;
-	if (reason == REASON_ALLOW)
+	if (reason == REASON_ALLOW) {
 		ask_confirm(q);
-	else
-		ask_refuse(q, reason, detail);
+		return;
+	}
+	snprintf(q->note, sizeof(q->note), "%s", detail);
+	ask_refuse(q, reason, q->note);
 }
 
 /* Less than the worker waits for the whole: it shall hear who was silent. */

@@ -75,7 +75,9 @@ begin(struct flow *f)
 		return STEP_WAIT; /* sandbox_run() comes back to it */
 	if (reason != REASON_ALLOW)
 		return flow_stop(f, reason, "");
-	if (sb->n_upstreams + pool_count(sb->pool) >= LIMIT_UPSTREAMS)
+	/* What is idle gives way to what is wanted. */
+	if (sb->n_upstreams + pool_count(sb->pool) >= LIMIT_UPSTREAMS &&
+	    !pool_drop_oldest(sb->pool))
 		return flow_stop(f, REASON_LIMIT_CONNS,
 		    "too many upstream connections");
 	f->pass = calloc(1, sizeof(*f->pass));

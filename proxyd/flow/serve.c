@@ -49,6 +49,7 @@ step_serve(struct flow *f)
 	if (f->request == NULL && stream_peek(f->client).n == 0)
 		return wait_for_request(f);
 	timer_stop(&f->limit);
+	f->expired = false; /* what it waited for has come */
 	if (f->request == NULL)
 		f->request = request_new(f);
 	if (f->request == NULL) {

@@ -6,7 +6,7 @@
  *  HEAD    the request's fields, whole                  head    JUDGE GONE
  *  JUDGE   the verdict, and that it is recorded         refuse  REACH REFUSE GONE
  *  REACH   an upstream connection: pooled, or a dial    dial    ATTACH REFUSE GONE
- *  ATTACH  the credential, released by the keeper       refuse  SEND REFUSE GONE
+ *  ATTACH  the credential, released by the keeper       release SEND REFUSE GONE
  *  SEND    request to upstream; its answer may begin    idle    ANSWER REACH REFUSE GONE
  *  ANSWER  the response's fields and body               idle    DONE GONE
  *  REFUSE  our own answer to leave                      refuse  DONE GONE

@@ -4,8 +4,8 @@
  * is over, read from the pipe of a command, put into the store.  The pipe is a
  * command's alone and its bytes go through nobody else's memory.
  *
- * At most one of a credential is under way.  What was had before is used until
- * the new one is there; if none came, it is wiped, and nobody asks again for
+ * At most one of a credential is under way, and requests wait for it; if none
+ * came, what was had before is wiped, and nobody asks again for
  * LIMIT_SECRET_RETRY_MS: a sandbox does not choose how often commands run.
  */
 #ifndef KEEP_FRESH_H

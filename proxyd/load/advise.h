@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a rule or an owner's key gives up, said by `duenna check`: it means what it says,
- * and may mean more, or less, than was thought.
+ * What a rule or an owner's key gives up, said by `duenna check`: it means what
+ * it says, and may mean more, or less, than was thought.
  */
 #ifndef LOAD_ADVISE_H
 #define LOAD_ADVISE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The policies that this tree has in policies/, which are part of the program: there is no
- * folder that they could be missing from, or that somebody else could write.
+ * The policies that this tree has in policies/, which are part of the program:
+ * there is no folder that they could be missing from, or that somebody else
+ * could write.
  */
 #ifndef LOAD_PRESET_H
 #define LOAD_PRESET_H

@@ -138,7 +138,8 @@ enum op {
 	 * WRITTEN  u8 1: it is in the log, 0: it could not be written
 	 * STATUS   scribe -> all: u8 1: the log takes records, 0: it does not
 	 * TALLY    scribe -> monitor, before the WRITTEN of a STOP: u64 denials,
-	 *          u64 requests let through unenforced, u64 alarms, s8 last hash (hex) of the log
+	 *          u64 requests let through unenforced, u64 alarms, s8 last
+	 *          hash (hex) of the log
 	 */
 	OP_EVENT = 112,
 	OP_WRITTEN = 113,
@@ -160,6 +161,21 @@ enum op {
 	 * monitor -> duenna-nft, init of a sandbox: see ns/ and nft/.
 	 */
 	OP_MAX = 255
+};
+
+/* Flags of LOAD_OWNER (the first) and of LOAD_POLICY. */
+enum ops_load {
+	OPS_LOAD_ROOTS = 1,
+	OPS_LOAD_TRUSTED = 1,
+	OPS_LOAD_PRESET = 2,
+	OPS_LOAD_REPORT = 4,
+};
+
+/* States of SECRET. */
+enum ops_secret {
+	OPS_SECRET_MISSING,
+	OPS_SECRET_HERE,
+	OPS_SECRET_COMES, /* out of a pipe */
 };
 
 #endif

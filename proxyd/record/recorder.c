@@ -185,13 +185,10 @@ send_some(struct recorder *r)
 		asks = asks || k->on_written != NULL;
 		last = k;
 	}
-	if (first == last) {
-		if (!transmit(first, asks, OP_EVENT,
-			slice_of(first->bytes, first->n)))
-			return false;
-	} else if (!transmit(last, asks, OP_EVENTS, wr_slice(&w))) {
+	bool one = first == last;
+	if (!transmit(last, asks, one ? OP_EVENT : OP_EVENTS,
+		one ? slice_of(first->bytes, first->n) : wr_slice(&w)))
 		return false;
-	}
 	for (k = first; k != last; k = TAILQ_NEXT(k, entry)) {
 		kept_set(k, SILENT);
 		k->id = last->id;

@@ -77,7 +77,11 @@ attach_knows_the_secret_in_basic(void **state)
 	} rows[] = {
 		{ &basic, "Basic Ym9iOnMzY3JldDp4", "s3cret:x" },
 		{ &basic_user, "Basic czNjcmV0Og==", "s3cret" },
-		{ &basic, "Basic Ym9i", "" },
+		{ &basic, "Basic Ym9i", NULL },
+		{ &basic, "Basic Ym9iOg==", NULL },
+		{ &basic, "Basic YW5uOnMzY3JldA==", NULL },
+		{ &basic_user, "Basic czNjcmV0", NULL },
+		{ &basic_user, "Basic Og==", NULL },
 		{ &basic, "Basic !", NULL },
 		{ &basic, "Bearer Ym9iOg==", NULL },
 		{ &token, "Basic x", NULL },

@@ -181,6 +181,37 @@ policy_file_of_a_pipe_includes_nothing(void **state)
 	policy_files_release(&f);
 }
 
+/*
+ * What a path means is looked up behind the opening, and may be another file by
+ * then: here by the kernel's name for a file that was removed, which somebody
+ * else's file has.
+ */
+static void
+policy_file_that_was_replaced_is_refused(void **state)
+{
+	struct policy_files f = { .n = 0 };
+	const char *why = "";
+	char link[64];
+
+	(void)state;
+	put("p/gone.yaml", 0644);
+	int held = open(at("p/gone.yaml"), O_RDONLY);
+	assert_true(held >= 0);
+	assert_int_equal(unlink(at("p/gone.yaml")), 0);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", held);
+	/* One that has no name is a policy all the same, of no folder. */
+	int fd = policy_file_open(&f, link, &why);
+	assert_true(fd >= 0);
+	close(fd);
+	expect(&f, 0, "b.yaml", "no folder", 0);
+	policy_files_release(&f);
+	put("p/gone.yaml (deleted)", 0644);
+	assert_int_equal(policy_file_open(&f, link, &why), -1);
+	assert_non_null(strstr(why, "was replaced"));
+	close(held);
+	policy_files_release(&f);
+}
+
 static void
 policy_file_is_trusted_below_the_owners_directory_alone(void **state)
 {
@@ -267,6 +298,7 @@ main(void)
 		    policy_file_includes_what_lies_in_or_below_its_folder),
 		cmocka_unit_test(policy_file_opens_nothing_else),
 		cmocka_unit_test(policy_file_of_a_pipe_includes_nothing),
+		cmocka_unit_test(policy_file_that_was_replaced_is_refused),
 		cmocka_unit_test(
 		    policy_file_is_trusted_below_the_owners_directory_alone),
 		cmocka_unit_test(policy_file_counts_its_includes),
