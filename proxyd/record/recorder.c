@@ -8,10 +8,9 @@
  *
  * The scribe writes what comes over one channel in order, so an answer confirms
  * everything that stands before it as well.  Therefore a message asks for an
- * answer only if somebody waits for a record in it, or if no other question is
- * open; when its answer comes and others were sent meanwhile, an EVENT without a
- * body asks for them.  All who wait for a record of one message get its answer,
- * which is "no" if any of its records was not taken.
+ * answer only if somebody waits for one in it, or no other question is open;
+ * when that comes and others were sent meanwhile, an EVENT without a body asks.
+ * All who wait for a record of one message get its answer: no if any failed.
  */
 #include <event2/event.h>
 
