@@ -46,7 +46,7 @@ struct flow {
 	struct ip dst; /* where the client wanted to go */
 	uint16_t port;
 	bool is_tls;
-	bool has_alpn; /* the client offered http/1.1 or http/1.0 */
+	bool has_alpn; /* the client offered http/1.1 */
 	bool has_ech;
 	struct host sni; /* n 0: none, or none that is a name */
 	struct hello hello;

@@ -36,17 +36,17 @@ read_hello(struct flow *f)
 	struct parse_fail fail;
 
 	f->has_ech = h->has_ech;
-	/* Upstream is offered HTTP/1.1, if the client offered anything. */
-	f->has_alpn = h->has_alpn_http1;
+	/* Upstream is offered what the client offered. */
+	f->has_alpn = h->has_alpn_http11;
 	if (h->has_sni && host_from_sni(h->sni, &f->sni, &fail) != PARSE_DONE) {
 		f->sni.n = 0;
 		note(f, &fail);
 	}
-	/* HTTP/1 is all we serve: another list has no overlap. */
-	if (f->facts.scheme != SCHEME_TLS && h->has_alpn && !h->has_alpn_http1)
+	/* HTTP/1.1 is all we serve: another list has no overlap. */
+	if (f->facts.scheme != SCHEME_TLS && h->has_alpn && !h->has_alpn_http11)
 		note(f,
 		    &(struct parse_fail){ .reason = REASON_TLS_VERSION,
-			.detail = "ALPN without http/1.1 or http/1.0" });
+			.detail = "ALPN without http/1.1" });
 	return peeked(f);
 }
 

@@ -61,38 +61,28 @@ new_ssl_ctx(const SSL_METHOD *method)
 	return ssl;
 }
 
-/* The entry of a client's list that is this name, with its length before. */
-static const unsigned char *
-find_alpn(const unsigned char *in, unsigned in_n, const char *name)
-{
-	for (unsigned at = 0; at < in_n && in[at] < in_n - at;
-	     at += in[at] + 1u) {
-		if (slice_eq_str(slice_of(in + at + 1, in[at]), name))
-			return in + at;
-	}
-	return NULL;
-}
-
 /*
- * HTTP/1.1, or 1.0 for a client that offers no more.  One that offers only what
- * we do not speak gets an alert (RFC 7301 3.2); one that offers nothing is not
- * asked here at all.
+ * HTTP/1.1 or nothing.  A client that offers only what we do not speak gets an
+ * alert (RFC 7301 3.2); one that offers nothing is not asked here at all.
  */
 static int
 on_alpn(SSL *s, const unsigned char **out, unsigned char *n,
     const unsigned char *in, unsigned in_n, void *arg)
 {
-	const unsigned char *found = find_alpn(in, in_n, "http/1.1");
+	static const unsigned char ours[] = "\x08http/1.1";
 
 	(void)s;
 	(void)arg;
-	if (found == NULL)
-		found = find_alpn(in, in_n, "http/1.0");
-	if (found == NULL)
-		return SSL_TLSEXT_ERR_ALERT_FATAL;
-	*out = found + 1;
-	*n = found[0];
-	return SSL_TLSEXT_ERR_OK;
+	for (unsigned at = 0; at < in_n && in[at] < in_n - at;
+	     at += in[at] + 1u) {
+		if (in[at] == ours[0] &&
+		    memcmp(in + at, ours, sizeof(ours) - 1) == 0) {
+			*out = in + at + 1;
+			*n = in[at];
+			return SSL_TLSEXT_ERR_OK;
+		}
+	}
+	return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
 struct ctx_server *

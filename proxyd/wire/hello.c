@@ -139,8 +139,7 @@ read_alpn(struct slice body, struct hello *h, struct parse_fail *fail)
 		if (name.n == 0)
 			return not_tls(fail, "ALPN extension malformed", 0);
 		h->has_alpn_h2 |= slice_eq(name, SLICE("h2"));
-		h->has_alpn_http1 |= slice_eq(name, SLICE("http/1.1")) ||
-		    slice_eq(name, SLICE("http/1.0"));
+		h->has_alpn_http11 |= slice_eq(name, SLICE("http/1.1"));
 	}
 	h->has_alpn = true;
 	h->alpn = names;

@@ -28,9 +28,9 @@ struct hello {
 	bool has_alpn;
 	struct slice alpn; /* for hello_take_alpn() */
 	bool has_alpn_h2;
-	bool has_alpn_http1; /* of either minor version */
-	uint16_t version;    /* the highest offered: HELLO_TLS12, HELLO_TLS13 */
-	bool has_ech;	     /* an encrypted ClientHello, or its grease */
+	bool has_alpn_http11;
+	uint16_t version; /* the highest offered: HELLO_TLS12, HELLO_TLS13 */
+	bool has_ech;	  /* an encrypted ClientHello, or its grease */
 };
 
 /*

@@ -62,11 +62,11 @@ static const struct {
 	struct slice head, extensions;
 	bool none; /* no extensions at all, not even their length */
 	struct slice sni;
-	bool no_sni, alpn, h2, http1, ech;
+	bool no_sni, alpn, h2, http11, ech;
 	uint16_t version;
 } good[] = {
 	{ "1.3", IN(HEAD12), IN(SNI VERSIONS ALPN), .sni = IN("ok.test"),
-	    .alpn = true, .h2 = true, .http1 = true, .version = HELLO_TLS13 },
+	    .alpn = true, .h2 = true, .http11 = true, .version = HELLO_TLS13 },
 	{ "1.2", IN(HEAD12), IN(SNI), .sni = IN("ok.test"),
 	    .version = HELLO_TLS12 },
 	{ "1.2 by list", IN("\3\1" RANDOM "\0\0\2\x13\1\1\0"),
@@ -90,10 +90,7 @@ static const struct {
 	{ "TL-19 ECH", IN(HEAD12), IN(ECH SNI), .sni = IN("ok.test"),
 	    .ech = true, .version = HELLO_TLS12 },
 	{ "only http/1.1", IN(HEAD12), IN("\0\x10\0\x0b\0\x09\x08http/1.1"),
-	    .no_sni = true, .alpn = true, .http1 = true,
-	    .version = HELLO_TLS12 },
-	{ "only http/1.0", IN(HEAD12), IN("\0\x10\0\x0b\0\x09\x08http/1.0"),
-	    .no_sni = true, .alpn = true, .http1 = true,
+	    .no_sni = true, .alpn = true, .http11 = true,
 	    .version = HELLO_TLS12 },
 	{ "only h2", IN(HEAD12), IN("\0\x10\0\5\0\3\2h2"), .no_sni = true,
 	    .alpn = true, .h2 = true, .version = HELLO_TLS12 },
@@ -122,7 +119,7 @@ hello_takes_each_good_one_in_any_records(void **state)
 			assert_int_equal(h.has_sni, !good[i].no_sni);
 			assert_int_equal(h.has_alpn, good[i].alpn);
 			assert_int_equal(h.has_alpn_h2, good[i].h2);
-			assert_int_equal(h.has_alpn_http1, good[i].http1);
+			assert_int_equal(h.has_alpn_http11, good[i].http11);
 			assert_int_equal(h.has_ech, good[i].ech);
 			assert_int_equal(h.version, good[i].version);
 			for (size_t n = 0; n < m.n; n += 1 + record / 8)
