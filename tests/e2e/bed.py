@@ -173,6 +173,12 @@ class Peers:
         with open(self.dir + '/rows.json', 'w', encoding='utf-8') as f:
             json.dump(answers, f)
 
+    def says(self, answers):
+        """What the origin answers at a host and target, instead of its line:
+        pieces of text, and seconds between them."""
+        with open(self.dir + '/rows.json.said', 'w', encoding='utf-8') as f:
+            json.dump(answers, f)
+
     def stop(self):
         for child in self.children:
             child.kill()
