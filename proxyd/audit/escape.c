@@ -28,24 +28,12 @@ put_ascii(struct buf *out, uint8_t c)
 		buf_put_byte(out, c);
 }
 
-/* How many bytes at the front stand for themselves. */
-static size_t
-plain_length(struct slice text)
-{
-	size_t n = 0;
-
-	while (n < text.n && text.p[n] >= 0x20 && text.p[n] < 0x7f &&
-	    text.p[n] != '"' && text.p[n] != '\\')
-		n++;
-	return n;
-}
-
 void
 escape_put(struct buf *out, struct slice text)
 {
 	while (text.n != 0) {
 		uint32_t v;
-		size_t n = plain_length(text);
+		size_t n = ascii_plain(text);
 		if (n != 0) {
 			buf_put(out, slice_first(text, n));
 			text = slice_from(text, n);

@@ -269,6 +269,7 @@ wish_new(const struct event *e)
 	w->host = slice_of(w->key, host.n);
 	w->scheme = slice_of(w->key + host.n, scheme.n);
 	w->path = slice_of(w->key + host.n + scheme.n, path.n);
+	w->folder = suggest_folder(w->path);
 	w->shape = slice_of(w->path.p + path.n, any ? 0 : n_shape);
 	w->port = (uint16_t)event_number_of(e, FIELD_PORT);
 	w->any_query = any;

@@ -8,6 +8,7 @@
 /* Requests to one URL, but for the values of its query. */
 struct wish {
 	struct slice host, scheme, shape, path; /* in `key` */
+	struct slice folder; /* of the path, up to and with its last slash */
 	uint16_t port;
 	uint32_t methods;  /* bits of policy/method.h */
 	bool any_query;	   /* what it had cannot be said in a rule */
@@ -38,6 +39,8 @@ struct other {
 #define SHAPE_SIZE_MAX 2048
 MUST_USE bool suggest_shape(struct slice query, uint8_t out[SHAPE_SIZE_MAX],
     size_t *n);
+
+struct slice suggest_folder(struct slice path);
 
 /* Append rules for `n` wishes, ordered by host, scheme, port, shape, path. */
 size_t suggest_put_rules(struct wish *const *wishes, size_t n, struct buf *out);

@@ -107,9 +107,8 @@ put_query(struct buf *out, const struct wish *w)
 
 /* --- paths --------------------------------------------------------------- */
 
-/* Up to and with the last slash. */
-static struct slice
-folder_of(struct slice path)
+struct slice
+suggest_folder(struct slice path)
 {
 	while (path.n != 0 && path.p[path.n - 1] != '/')
 		path.n--;
@@ -119,7 +118,7 @@ folder_of(struct slice path)
 static bool
 may_be_starred(const struct wish *w)
 {
-	return !w->escaped && folder_of(w->path).n != w->path.n;
+	return !w->escaped && w->folder.n != w->path.n;
 }
 
 /* In `set`: how many stand in the folder of `w`, and is it the first? */
@@ -132,7 +131,7 @@ count_siblings(struct wish *const *set, size_t n, const struct wish *w,
 	*first = false;
 	for (size_t i = 0; i < n; i++) {
 		if (!may_be_starred(set[i]) ||
-		    !slice_eq(folder_of(set[i]->path), folder_of(w->path)))
+		    !slice_eq(set[i]->folder, w->folder))
 			continue;
 		*first = *first || (count == 0 && set[i] == w);
 		count++;
@@ -184,7 +183,7 @@ put_patterns(struct buf *out, struct wish *const *set, size_t n, bool *wide)
 		if (out == NULL)
 			continue;
 		if (siblings >= SIBLINGS_MIN)
-			put_pattern(out, w, folder_of(w->path), "*", siblings);
+			put_pattern(out, w, w->folder, "*", siblings);
 		else
 			put_pattern(out, w, w->path, "", 1);
 	}
@@ -203,7 +202,7 @@ common_folder(struct wish *const *set, size_t n)
 			k++;
 		common.n = k;
 	}
-	return folder_of(common);
+	return suggest_folder(common);
 }
 
 /* --- rules --------------------------------------------------------------- */

@@ -75,4 +75,16 @@ ascii_eq_fold(struct slice a, struct slice b)
 	return true;
 }
 
+/* How many bytes at the front are printable, and neither `"` nor `\`. */
+static inline size_t
+ascii_plain(struct slice text)
+{
+	size_t n = 0;
+
+	while (n < text.n && text.p[n] >= ' ' && text.p[n] < 0x7f &&
+	    text.p[n] != '"' && text.p[n] != '\\')
+		n++;
+	return n;
+}
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/refuse.h"
+#include "base/ascii.h"
 #include "base/json.h"
 #include "wire/accept.h"
 
@@ -23,18 +24,6 @@ refusal_release(struct refusal *r)
 	buf_release(&r->policy);
 }
 
-/* How many bytes at the front stand for themselves. */
-static size_t
-plain_length(struct slice text)
-{
-	size_t n = 0;
-
-	while (n < text.n && text.p[n] >= 0x20 && text.p[n] < 0x7f &&
-	    text.p[n] != '\\' && text.p[n] != '"')
-		n++;
-	return n;
-}
-
 void
 refusal_put_escaped(struct buf *out, struct slice text, size_t max)
 {
@@ -43,7 +32,7 @@ refusal_put_escaped(struct buf *out, struct slice text, size_t max)
 	while (text.n != 0) {
 		/* Room for one that is escaped, or for the dots. */
 		size_t room = out->n + 3 < end ? end - out->n - 3 : 0;
-		size_t n = plain_length(slice_first(text, room));
+		size_t n = ascii_plain(slice_first(text, room));
 		if (room == 0) {
 			buf_put_str(out, "...");
 			return;

@@ -176,7 +176,7 @@ def test_a_preset_is_a_policy_of_its_own(bed):
     got = here.run(['true'], ['--preset', 'nmp'])
     assert got.exit == 125 and 'did you mean `npm`?' in got.err, got
     got = here.run(['true'], ['--preset', 'npm', '--policy', 'x.yaml'])
-    assert got.exit == 125 and 'one --policy or --preset' in got.err, got
+    assert got.exit == 125 and 'one of --policy, --preset' in got.err, got
     # No folder of the caller's stands in its place.
     here.write('project/preset/npm', 'version: 1\npolicies: {}\n')
     assert here.duenna('check', 'preset/npm')[0] == 0
