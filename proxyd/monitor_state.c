@@ -249,14 +249,16 @@ int
 state_keep_program(struct monitor *m)
 {
 	struct slice image = program_image(m->program);
-	char path[4096], part[4096 + 8];
+	char path[4096], part[4096 + 32];
 
 	snprintf(path, sizeof(path), "%s/programs/sha256-%s",
 	    buf_text(&m->state_dir), m->digest + 7);
 	if (access(path, R_OK) == 0)
 		return 0;
-	snprintf(part, sizeof(part), "%s.part", path);
-	int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	/* Other runs by a new policy may be writing it at this moment. */
+	snprintf(part, sizeof(part), "%s.%ld.part", path, (long)getpid());
+	(void)unlink(part);
+	int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	bool good = fd >= 0;
 	while (good && image.n != 0) {
 		ssize_t n = write(fd, image.p, image.n);
@@ -269,5 +271,6 @@ state_keep_program(struct monitor *m)
 		return 0;
 	monitor_fail(m, "cannot keep the program %s: %s", path,
 	    strerror(errno));
+	(void)unlink(part);
 	return -1;
 }

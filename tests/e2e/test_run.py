@@ -351,6 +351,19 @@ def test_runs_of_one_name_in_one_second_have_a_log_each(here):
         assert here.duenna('audit', 'verify', log)[0] == 0
 
 
+def test_a_program_that_another_run_is_writing_is_not_ours(here):
+    """Both by a new policy: neither takes the other's half."""
+    assert here.run('true').exit == 0
+    programs = here.home + '/.local/state/duenna/programs'
+    name, = os.listdir(programs)
+    path = programs + '/' + name
+    os.rename(path, path + '.part')
+    os.truncate(path + '.part', 1)
+    assert here.run('true').exit == 0
+    assert os.stat(path + '.part').st_size == 1
+    assert os.stat(path).st_size > 1
+
+
 def test_a_log_inside_what_the_command_may_write_is_refused(here):
     got = here.run('true', ['--audit', here.project + '/log.jsonl'])
     assert got.exit == 125 and 'audit' in got.err, got
