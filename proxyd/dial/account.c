@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dial/account.h"
+#include "policy/address.h"
 #include "policy/policy.h"
 
 /* Did the worker ask for what its own copy of the program must refuse? */
@@ -23,6 +24,25 @@ put_page(const struct page *p, struct event *e)
 	event_number(e, FIELD_GENERATION, p->generation);
 }
 
+/* What the owner writes to have it, where that is possible at all. */
+static void
+put_opening(struct account *a, const char *first)
+{
+	const struct ip *ip = &a->first_refused;
+	size_t n = strlen(a->note);
+
+	if (a->refused != REASON_UP_PRIVATE || address_is_global(ip))
+		return;
+	if (address_is_metadata(ip))
+		snprintf(a->note + n, sizeof(a->note) - n,
+		    ", which nothing opens");
+	else
+		snprintf(a->note + n, sizeof(a->note) - n,
+		    "; `private: [\"%s\"]` of the configuration and "
+		    "`addresses: [\"%s\"]` of a rule open it",
+		    first, first);
+}
+
 static void
 put_detail(struct account *a, struct event *e)
 {
@@ -30,12 +50,14 @@ put_detail(struct account *a, struct event *e)
 	char first[IP_TEXT_SIZE];
 
 	ip_text(&a->first_refused, first);
-	if (a->n_refused == 0)
+	if (a->n_refused == 0) {
 		snprintf(a->note, sizeof(a->note), "%s", detail);
-	else
+	} else {
 		snprintf(a->note, sizeof(a->note),
 		    "%s%s%zu of its addresses must not be dialled, first %s",
 		    detail, detail[0] == '\0' ? "" : "; ", a->n_refused, first);
+		put_opening(a, first);
+	}
 	if (a->note[0] != '\0')
 		event_str(e, FIELD_DETAIL, a->note);
 }

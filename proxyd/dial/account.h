@@ -27,7 +27,7 @@ struct account {
 
 	struct facts_text text; /* for account_event() */
 	char peer_text[IP_TEXT_SIZE];
-	char note[192];
+	char note[384];
 };
 
 /* The event; its texts live as long as the account and are overwritten by the

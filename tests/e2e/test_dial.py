@@ -77,9 +77,19 @@ def test_a_refused_address_is_named_in_the_log_alone(bed, peers):
     dial, = got.find(event='dial')
     assert dial['verdict'] == 'deny' and dial['reason'] == 'up.private'
     assert 'network.peer.address' not in dial
-    assert dial['duenna.detail'].endswith('first 10.9.8.7'), dial
+    assert dial['duenna.detail'].endswith(
+        'first 10.9.8.7; `private: ["10.9.8.7"]` of the configuration and '
+        '`addresses: ["10.9.8.7"]` of a rule open it'), dial
     assert got.out.endswith('502') and '10.9.8.7' not in got.out + got.err
     assert got.find(event='alarm') == []
+
+
+def test_for_what_nothing_opens_the_log_names_no_key(bed, peers):
+    peers.resolve({'ok.test': [{'a': ['169.254.169.254']}]})
+    got = bed(OK).run('curl -sS https://ok.test/x')
+    dial, = got.find(event='dial')
+    assert dial['duenna.detail'].endswith(
+        'first 169.254.169.254, which nothing opens'), dial
 
 
 def test_an_address_of_the_host_is_not_dialled_though_it_is_open(bed, peers):
