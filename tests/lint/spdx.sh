@@ -3,7 +3,7 @@
 # Every source file says its licence: nft/ its own, all else Apache-2.0.
 cd "$(dirname "$0")/../.." || exit 1
 bad=0
-for f in $(git ls-files '*.[ch]' '*.py' '*.sh' '*.awk' '*meson.build' dev .ci/run 'tests/done/*' 'tests/bench/*' 'examples/*'); do
+for f in $(git ls-files '*.[ch]' '*.py' '*.sh' '*.awk' '*meson.build' dev .ci/run 'tests/done/*' 'tests/bench/*' 'examples/*' ':!*.md'); do
 	case $f in
 	nft/*) want='GPL-2.0-or-later' ;;
 	*) want='Apache-2.0' ;;
