@@ -25,10 +25,12 @@
 #define RUN_MS 10000 /* for a sandbox that runs `true` */
 
 static const char usage[] =
-    "usage: duenna doctor [--json]\n"
+    "usage: duenna doctor [--json] [--url URL]\n"
     "\n"
     "Try what `duenna run` needs, and say what is missing and how to mend it.\n"
-    "Inside a sandbox: try the ways out of it; each has to fail.\n"
+    "Inside a sandbox: try the ways out of it; each has to fail.  Then each\n"
+    "program that is known and installed opens URL (else " DOCTOR_URL ",\n"
+    "which is refused, and recorded): does it trust the sandbox's CA?\n"
     "Exit status: 0 all is well, 1 something is not, 2 usage.\n";
 
 static void
@@ -181,38 +183,72 @@ check_run(struct doctor *d)
 	free(t.home_dir);
 }
 
-int
-doctor_main(int argc, char **argv)
+/* 0 to go on, else the exit status plus one. */
+static int
+take_options(int argc, char **argv, struct doctor *d, const char **url)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' },
+		{ "url", required_argument, NULL, 'u' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	struct doctor d = { 0 };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (option == 'h') {
 			fputs(usage, stdout);
-			return 0;
+			return 1;
 		}
-		if (option != 'j')
-			return CMD_USAGE;
-		d.as_json = true;
+		if (option == 'u')
+			*url = optarg;
+		else if (option == 'j')
+			d->as_json = true;
+		else
+			return CMD_USAGE + 1;
 	}
-	if (optind != argc) {
-		fputs(usage, stderr);
+	if (optind == argc)
+		return 0;
+	fputs(usage, stderr);
+	return CMD_USAGE + 1;
+}
+
+static int
+inside(struct doctor *d, const char *url)
+{
+	doctor_begin(d);
+	doctor_inside(d);
+	if (doctor_trust(d, url == NULL ? DOCTOR_URL : url))
+		return doctor_end(d);
+	buf_release(&d->out);
+	fprintf(stderr,
+	    "duenna: doctor: --url wants https://HOST/..., not "
+	    "'%s'\n",
+	    url);
+	return CMD_USAGE;
+}
+
+int
+doctor_main(int argc, char **argv)
+{
+	struct doctor d = { 0 };
+	const char *url = NULL;
+	int end = take_options(argc, argv, &d, &url);
+
+	if (end != 0)
+		return end - 1;
+	if (doctor_is_inside())
+		return inside(&d, url);
+	if (url != NULL) {
+		fputs("duenna: doctor: --url is for inside a sandbox: "
+		      "duenna run -- duenna doctor --url URL\n",
+		    stderr);
 		return CMD_USAGE;
 	}
 	doctor_begin(&d);
-	if (doctor_is_inside()) {
-		doctor_inside(&d);
-	} else {
-		check_kernel(&d);
-		check_user(&d);
-		check_landlock(&d);
-		check_run(&d);
-	}
+	check_kernel(&d);
+	check_user(&d);
+	check_landlock(&d);
+	check_run(&d);
 	return doctor_end(&d);
 }

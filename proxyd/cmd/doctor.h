@@ -18,7 +18,8 @@ struct doctor {
 
 void doctor_begin(struct doctor *d);
 
-/* A check: its name, whether it is well, what there is to say. */
+/* A check: its name, whether it is well, what there is to say; behind a newline
+ * how to mend it. */
 void doctor_say(struct doctor *d, bool ok, const char *name, const char *fmt,
     ...) PRINTF_LIKE(4, 5);
 
@@ -30,5 +31,15 @@ bool doctor_is_inside(void);
 
 /* Try the ways out of it. */
 void doctor_inside(struct doctor *d);
+
+/* A name that nobody has (RFC 6761), so that a sandbox's answer is a refusal,
+ * under a certificate of its CA. */
+#define DOCTOR_URL "https://doctor.duenna.invalid/"
+
+/*
+ * In a sandbox: who trusts its CA?  Each program that is installed opens `url`.
+ * False: it is no https URL.
+ */
+bool doctor_trust(struct doctor *d, const char *url);
 
 #endif

@@ -20,13 +20,18 @@ doctor_begin(struct doctor *d)
 	json_array(&d->json);
 }
 
+/* The first line is what was found, what stands below how to mend it. */
 static void
 put_json(struct doctor *d, bool ok, const char *name, const char *text)
 {
+	size_t n = strcspn(text, "\n");
+
 	json_object(&d->json);
 	json_key_str(&d->json, "name", name);
 	json_key_bool(&d->json, "ok", ok);
-	json_key_str(&d->json, "text", text);
+	json_key_text(&d->json, "text", slice_of(text, n));
+	if (text[n] != '\0')
+		json_key_str(&d->json, "remedy", text + n + 1);
 	json_object_end(&d->json);
 }
 

@@ -3,6 +3,7 @@
 how to get it, and the command never runs.  `doctor` says the same before."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -103,14 +104,73 @@ def test_doctor_tells_what_run_needs(here):
     assert not [d for d in os.listdir('/tmp') if d.startswith('duenna-doctor')]
 
 
-def test_doctor_inside_tries_the_ways_out(here):
+@pytest.fixture
+def inside(here):
+    """A `duenna` that the sandbox can run."""
     folder = here.project + '/bin'
-    shutil.copytree(base() + '/bed/bin', folder)
+    shutil.copytree(os.path.dirname(program()), folder)
     give(folder)
-    got = here.run('./bin/duenna doctor; echo "exit $?"')
+    return here
+
+
+# A PATH with these programs alone: some take a second or more.
+ONLY = 'mkdir tools; for t in %s; do ln -s $(command -v $t) tools; done; ' \
+       'PATH=$PWD/tools; '
+LAST = '; echo "exit $?"; ls /tmp'
+
+
+def test_doctor_inside_tries_the_ways_out(inside):
+    got = inside.run(ONLY % 'ls curl' + './bin/duenna doctor' + LAST)
     assert got.out.endswith('exit 0\n') and 'MISSING' not in got.out, got
-    assert len(got.out.splitlines()) > 5, got
-    assert not here.origin_events() and not here.resolver_questions(), got
+    assert len(got.out.splitlines()) > 15, got
+    assert not inside.origin_events() and not inside.resolver_questions()
+
+
+@pytest.mark.slow
+def test_doctor_inside_says_who_trusts_whom(inside):
+    got = inside.run('./bin/duenna doctor' + LAST)
+    assert got.out.endswith('exit 0\n') and 'MISSING' not in got.out, got
+    said = dict(row[8:].split(None, 1) for row in got.out.split('\n')[:-2])
+    for tool, issuer in (('curl', 'CN=duenna egress CA '), ('wget', 'the CA'),
+                         ('git', 'the CA'), ('python3', 'duenna egress CA '),
+                         ('openssl', 'CN = duenna'), ('go', 'CN=duenna'),
+                         ('node', 'duenna egress CA ')):
+        assert (tool in said) == bool(shutil.which(tool, path='/usr/bin'))
+        assert said.get(tool, 'trusts ' + issuer).startswith(
+            'trusts ' + issuer), got
+    # a name that nobody has was asked for, and it went nowhere
+    asked = {r.get('server.address') for r in got.audit} - {None}
+    assert asked == {'doctor.duenna.invalid'}, got
+    assert not inside.origin_events() and not inside.resolver_questions()
+
+
+def test_doctor_inside_names_who_does_not_trust_and_what_to_set(inside):
+    own = {'CURL_CA_BUNDLE': '/etc/hostname', 'GIT_SSL_CAINFO': '/nowhere'}
+    got = inside.run(
+        ONLY % 'curl git openssl wget sh grep cat' +
+        'for o in "" --json "--url https://ok.test/x"; do '
+        './bin/duenna doctor $o; echo "exit $?"; done',
+        args=[a for name in own for a in ('--env', name)], env=own)
+    text, made, allowed = got.out.split('exit 1\n')[:3]
+    for name, variable, now in (('curl', *list(own.items())[0]),
+                                ('git', *list(own.items())[1])):
+        assert re.search(
+            r'MISSING %s .*\n +Set %s=/etc/ssl/certs/ca-certificates\.crt '
+            r'\(now: %s\)\n' % (name, variable, now), text), got
+    checks = {c['name']: c for c in json.loads(made)['checks']}
+    assert checks['openssl']['ok'] and not checks['curl']['ok'], got
+    assert checks['curl']['remedy'].startswith('Set CURL_CA_BUNDLE='), got
+    assert 'remedy' not in checks['openssl'], got
+    assert 'ok      openssl     trusts' in allowed, got
+    assert {r['target'] for r in inside.origin_requests()} == {'/x'}, got
+
+
+def test_doctor_says_which_url_it_wants(inside):
+    for url in ('http://ok.test/', 'https://', 'ok.test'):
+        got = inside.run(['./bin/duenna', 'doctor', '--url', url])
+        assert got.exit == 2 and 'wants https://HOST/' in got.err, got
+    status, out, err = inside.duenna('doctor', '--url', 'https://ok.test/')
+    assert (status, out) == (2, '') and 'inside a sandbox' in err
 
 
 def ubuntu(line):
@@ -141,8 +201,9 @@ def test_ubuntus_refusal_prints_the_profile_of_the_tree(here, command):
     assert rows[:len(want)] == want, done
 
 
-@pytest.mark.skipif(not shutil.which('apparmor_parser', path='/usr/sbin:/sbin'),
-                    reason='apparmor_parser is not installed')
+@pytest.mark.skipif(
+    not shutil.which('apparmor_parser', path='/usr/sbin:/sbin'),
+    reason='apparmor_parser is not installed')
 def test_the_profile_is_read_by_apparmor():
     said = subprocess.run(['apparmor_parser', '--version'], text=True,
                           capture_output=True, check=True).stdout
