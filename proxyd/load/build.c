@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/build.h"
+#include "base/utf8.h"
 
 #define STRINGS_AT (HEAD_WORDS * 4) /* offset of the blob */
 
@@ -55,6 +56,17 @@ build_string(struct build *b, unsigned table, struct slice s)
 {
 	build_word(b, table, intern(b, s));
 	build_word(b, table, (uint32_t)s.n);
+}
+
+void
+build_file(struct build *b, unsigned table, struct slice s)
+{
+	size_t from = b->strings.n;
+
+	build_string(b, table, s);
+	/* One that is there already was tamed then. */
+	if (b->strings.n != from)
+		utf8_tame(b->strings.p + from, b->strings.n - from, 0);
 }
 
 void

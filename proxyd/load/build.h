@@ -23,6 +23,8 @@ void build_release(struct build *b);
 
 void build_word(struct build *b, unsigned table, uint32_t word);
 void build_string(struct build *b, unsigned table, struct slice s);
+/* The name of a file, for people: as a terminal may show it. */
+void build_file(struct build *b, unsigned table, struct slice s);
 void build_ip(struct build *b, unsigned table, const struct ip *ip);
 
 /*

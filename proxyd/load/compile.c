@@ -264,7 +264,7 @@ static void
 put_rule(struct build *b, const struct load_rule *rule, uint32_t route)
 {
 	build_string(b, TABLE_RULES, rule->name);
-	build_string(b, TABLE_RULES, rule->at.file);
+	build_file(b, TABLE_RULES, rule->at.file);
 	build_word(b, TABLE_RULES, rule->at.line);
 	build_word(b, TABLE_RULES, flags_of(rule));
 	build_word(b, TABLE_RULES, rule->foreign);

@@ -14,7 +14,7 @@ put_only(struct build *b, const struct load_credential *c)
 		build_word(b, OWNED_ONLY, p->port);
 		build_string(b, OWNED_ONLY, p->path);
 		build_string(b, OWNED_ONLY, p->text);
-		build_string(b, OWNED_ONLY, p->at.file);
+		build_file(b, OWNED_ONLY, p->at.file);
 		build_word(b, OWNED_ONLY, p->at.line);
 	}
 }

@@ -240,6 +240,22 @@ def test_no_text_of_a_policy_steers_a_terminal(here, key):
             ascii(out + err)
 
 
+def test_no_name_of_an_included_file_steers_a_terminal(bed):
+    folder = 's\x9b31m\u202e'
+    here = bed('version: 1\npolicies:\n  p:\n    rules:\n'
+               '      - include: "s\\u009b31m\\u202e/x.yaml"\n', files={
+                   folder + '/x.yaml': 'version: 1\npolicies: {p: {rules: '
+                                       '[{allow: "https://ok.test/a"}]}}\n'})
+    for url in 'https://ok.test/a', 'https://ok.test/b':
+        for line in (['explain', '--policy', 'duenna.yaml', url],
+                     ['run', '--', 'curl', '-sS', url]):
+            _, out, err = here.duenna(*line)
+            assert all(c in '\n\r\t' or c.isprintable() for c in out + err), \
+                ascii(out + err)
+    assert 's??31m???/x.yaml' in here.duenna(
+        'explain', '--policy', 'duenna.yaml', url)[1]
+
+
 @pytest.mark.parametrize('more', [[], ['--policy', 'l.yaml'],
                                   ['--write', 'link'], ['--audit', 'log']])
 def test_no_name_of_a_folder_steers_a_terminal(here, more):
