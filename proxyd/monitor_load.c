@@ -16,6 +16,7 @@
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/rd.h"
 #include "base/wr.h"
@@ -174,7 +175,8 @@ clerk_ask(struct monitor *m, struct msg *msg, channel_on_answer *on_answer)
 	*c = (struct role_process){ .monitor = m,
 		.role = ROLE_CLERK,
 		.pid = s.pid,
-		.pidfd = s.pidfd };
+		.pidfd = s.pidfd,
+		.heard_ms = clock_ms() };
 	c->channel = channel_new(m->loop, s.channel, on_clerk_msg, c, &err);
 	if (c->channel != NULL &&
 	    channel_ask(c->channel, msg, on_answer, m, &err) != 0)

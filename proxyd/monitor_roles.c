@@ -301,6 +301,26 @@ role_start(struct monitor *m, enum role role)
 	return 0;
 }
 
+/* A clerk at work answers nobody; one that is stopped will never be done. */
+static void
+look_at_clerk(struct monitor *m)
+{
+	struct role_process *c = &m->clerk;
+	siginfo_t info = { 0 };
+
+	if (c->pid == 0)
+		return;
+	if (waitid(P_PID, (id_t)c->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) !=
+		0 ||
+	    info.si_pid == 0)
+		c->heard_ms = clock_ms();
+	else if (clock_ms() - c->heard_ms > LIMIT_HEARTBEAT_MISSED_MS)
+		monitor_fail(m,
+		    "the clerk, process %ld, was stopped by a signal; nothing "
+		    "was run",
+		    (long)c->pid);
+}
+
 /* Ask each role for a sign of life; one that gave none for long is killed. */
 static void
 on_heartbeat(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
@@ -310,6 +330,7 @@ on_heartbeat(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 
 	if (m->program_fd >= 0)
 		host_look(m);
+	look_at_clerk(m);
 	for (size_t i = 0; i < COUNT_OF(roles); i++) {
 		struct role_process *c = &m->children[roles[i]];
 		if (c->pid == 0)

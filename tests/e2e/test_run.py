@@ -257,6 +257,34 @@ def wait_for_file(path, seconds=10):
         time.sleep(0.05)
 
 
+def test_a_clerk_that_is_stopped_ends_the_start(here):
+    """It waits for a policy from a pipe meanwhile."""
+    pipe = here.project + '/pipe.yaml'
+    os.mkfifo(pipe)
+    os.chmod(pipe, 0o666)
+    writer = os.open(pipe, os.O_RDWR)
+    run = here.start('touch ran', ['--policy', 'pipe.yaml'])
+    until = time.monotonic() + 10
+    while not (clerks := [pid for pid in run.roles().get('clerk', [])
+                          if has_open(pid, pipe)]):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    os.kill(clerks[0], signal.SIGSTOP)
+    got = run.wait()
+    os.close(writer)
+    assert got.exit == 125 and 'was stopped by a signal' in got.err, got
+    assert not os.path.exists(here.project + '/ran')
+
+
+def has_open(pid, path):
+    """The first of the two clerks does not have the policy."""
+    folder = '/proc/%d/fd/' % pid
+    try:
+        return path in [os.readlink(folder + fd) for fd in os.listdir(folder)]
+    except OSError:  # it has ended
+        return False
+
+
 def test_background_children_end_with_the_command(here):
     run = here.start(['sh', '-c', 'sleep 300 & sleep 300 & exit 3'])
     got = run.wait(15)
