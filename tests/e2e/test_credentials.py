@@ -2,11 +2,13 @@
 """The token: attached last, in its slot, by the keeper's leave; else nothing."""
 import base64
 import os
+import subprocess
+import time
 
 import pytest
 
-from bed import OPEN, Bed, give
-from canary import forms, in_bytes
+from bed import OPEN, Bed, descendants, give
+from canary import forms, in_bytes, in_memory
 from rawclient import get, one, try_all
 
 API = '''
@@ -280,10 +282,21 @@ def test_a_token_that_others_have_a_hand_in(here, mode, status):
 
 def test_a_token_from_a_variable_is_attached_and_not_shown(bed):
     here = bed(API, Bed.config().replace('{file: token}', '{env: REAL_TOKEN}'))
-    got = here.run('curl -sS https://api.test/_whoami; env',
-                   env={'REAL_TOKEN': here.canary})
+    run = here.start(['sh', '-c', 'curl -sS https://api.test/_whoami; env; '
+                      'cat /proc/1/environ; : > asked; read go'],
+                     env={'REAL_TOKEN': here.canary}, stdin=subprocess.PIPE)
+    until = time.monotonic() + 20
+    while not os.path.exists(here.project + '/asked'):
+        assert time.monotonic() < until, run.wait(1)
+        time.sleep(0.02)
+    holders = {pid for pid in descendants(run.child.pid)
+               if in_memory(pid, forms(here.canary))}
+    keepers = run.roles()['keeper']
+    got = run.wait()
     assert '"good"' in got.out, got
     assert here.canary not in got.out and 'REAL_TOKEN' not in got.out
+    # the monitor was started with it, as the caller's shell was
+    assert holders == {run.child.pid, *keepers}, (holders, keepers)
 
 
 def test_a_header_credential_has_its_own_slot(bed):
