@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `duenna run` needs of this kernel and this user, tried: a sandbox is
- * made as `run` makes one, in a folder of its own, and `true` is run in it.
+ * What `duenna run` needs of this kernel and this user, tried: its parts
+ * (doctor_parts.c), then all together.  A sandbox is made as `run` makes one,
+ * in a folder of its own, and `true` is run in it.
  * Inside a sandbox the ways out are tried instead (doctor_inside.c).
  */
 #include <errno.h>
 #include <getopt.h>
-#include <linux/landlock.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -20,8 +18,6 @@
 #include "ns/netns.h"
 #include "ns/pid1.h"
 
-#define KERNEL_MAJOR 5 /* the first one with mount_setattr(2) */
-#define KERNEL_MINOR 12
 #define RUN_MS 10000 /* for a sandbox that runs `true` */
 
 static const char usage[] =
@@ -34,21 +30,6 @@ static const char usage[] =
     "Exit status: 0 all is well, 1 something is not, 2 usage.\n";
 
 static void
-check_kernel(struct doctor *d)
-{
-	struct utsname u;
-	char *end = NULL;
-
-	uname(&u);
-	long major = strtol(u.release, &end, 10);
-	long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
-	bool ok = major > KERNEL_MAJOR ||
-	    (major == KERNEL_MAJOR && minor >= KERNEL_MINOR);
-	doctor_say(d, ok, "kernel", "%s %s, %d.%d or later is needed",
-	    u.sysname, u.release, KERNEL_MAJOR, KERNEL_MINOR);
-}
-
-static void
 check_user(struct doctor *d)
 {
 	doctor_say(d, true, "user",
@@ -56,21 +37,6 @@ check_user(struct doctor *d)
 		"root: `run` asks for --user NAME, else the command is uid 0 "
 		"without capabilities" :
 		"an ordinary one, as is best");
-}
-
-/* Landlock is a second wall around roles: its absence is told, no more. */
-static void
-check_landlock(struct doctor *d)
-{
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
-	    LANDLOCK_CREATE_RULESET_VERSION);
-
-	if (abi > 0)
-		doctor_say(d, true, "landlock", "version %ld", abi);
-	else
-		doctor_say(d, true, "landlock",
-		    "not in this kernel; the lists of system calls forbid the "
-		    "same");
 }
 
 /* Where the trial sandbox lives. */
@@ -104,11 +70,10 @@ check_network(struct doctor *d, struct trial *t)
 	struct fail fail = { 0 };
 
 	if (netns_start(&config, &t->netns, &fail) == -1) {
-		doctor_say(d, false, "namespaces", "%s", fail.text);
+		doctor_say(d, false, "nftables", "%s", fail.text);
 		return false;
 	}
-	doctor_say(d, true, "namespaces",
-	    "user and network namespace, rules by nftables");
+	doctor_say(d, true, "nftables", "rules in a network namespace");
 	doctor_say(d, true, "IPv6",
 	    t->netns.socket[NETNS_TCP6] != -1 ?
 		"yes" :
@@ -246,9 +211,8 @@ doctor_main(int argc, char **argv)
 		return CMD_USAGE;
 	}
 	doctor_begin(&d);
-	check_kernel(&d);
 	check_user(&d);
-	check_landlock(&d);
-	check_run(&d);
+	if (doctor_parts(&d))
+		check_run(&d);
 	return doctor_end(&d);
 }

@@ -26,6 +26,12 @@ void doctor_say(struct doctor *d, bool ok, const char *name, const char *fmt,
 /* Print, and the exit status. */
 int doctor_end(struct doctor *d);
 
+/*
+ * Outside: try what `run` needs, part by part, up to the first that is refused.
+ * False: one was.
+ */
+bool doctor_parts(struct doctor *d);
+
 /* Are we in a sandbox of duenna's? */
 bool doctor_is_inside(void);
 

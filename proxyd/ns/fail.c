@@ -48,6 +48,10 @@ static const char *const remedy_proc =
 static const char *const remedy_nft =
     "nf_tables is needed in this kernel. As root: modprobe -a nf_tables "
     "nft_chain_nat nft_redir nft_ct nft_log nfnetlink_log";
+static const char *const remedy_kernel =
+    "This kernel was built without it, or a list of system calls around "
+    "duenna forbids it; of memory files so does the sysctl "
+    "vm.memfd_noexec=2.";
 
 struct facts {
 	bool kept; /* else they are read when they are asked for */
@@ -147,7 +151,7 @@ remedy_of(enum fail_what what, int number)
 	if (what == FAIL_USER)
 		return remedy_user(&f, number);
 	/* AppArmor lets the namespace be made and takes its capabilities. */
-	if (refused && what != FAIL_PROC)
+	if (refused && what != FAIL_PROC && what != FAIL_KERNEL)
 		user = remedy_user(&f, number);
 	if (user != NULL)
 		return user;
@@ -162,6 +166,8 @@ remedy_of(enum fail_what what, int number)
 		return remedy_nft;
 	case FAIL_PROC:
 		return remedy_proc;
+	case FAIL_KERNEL:
+		return remedy_kernel;
 	case FAIL_USER:
 		return NULL;
 	}

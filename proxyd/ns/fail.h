@@ -27,6 +27,7 @@ enum fail_what {
 	FAIL_OVERLAY,
 	FAIL_PROC, /* a new /proc */
 	FAIL_NFT,
+	FAIL_KERNEL, /* sealed memory, lists of system calls */
 };
 
 /* Set `fail`; the return value is always -1, for `return fail_set(...)`. */

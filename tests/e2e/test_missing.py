@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where something that the sandbox is made of is missing: `run` says what and
 how to get it, and the command never runs.  `doctor` says the same before."""
+import errno
 import json
 import os
 import re
@@ -93,14 +94,40 @@ def test_a_clerk_that_dies_is_an_error_and_nothing_is_run(here):
     assert not os.path.exists(here.project + '/ran'), got
 
 
+PARTS = ['memfd', 'seccomp', 'mounts', 'user ns', 'net ns', 'mount ns',
+         'pid ns', 'uts ns', 'cgroup ns', 'overlay', 'proc']
+
+
+@pytest.mark.parametrize('call, answer, part, remedy', [
+    (319, errno.EACCES, 'memfd', 'vm.memfd_noexec'),
+    (317, errno.ENOSYS, 'seccomp', 'list of system calls'),
+    (442, errno.ENOSYS, 'mounts', 'Linux 5.12 or later'),
+    (165, errno.ENODEV, 'overlay', 'modprobe overlay')])
+def test_doctor_names_the_part_that_is_missing(here, call, answer, part,
+                                               remedy):
+    deny = NO_UNSHARE.replace('272', str(call)) \
+        .replace('0x50001', hex(0x50000 + answer))
+    line = ['/usr/bin/python3', '-c', deny, program()]
+    done = tried(here, as_user([*line, 'doctor', '--json']))
+    said = json.loads(done.stdout)
+    assert done.returncode == 1 and said['ok'] is False, done
+    last = said['checks'][-1]  # what leans on it is not tried
+    assert (last['name'], last['ok']) == (part, False), done
+    assert os.strerror(answer) in last['text'] and remedy in last['remedy']
+    if call != 165:  # run asks for an overlay by the newer calls
+        assert tried(here, as_user([*line, *RUN])).returncode == 125
+
+
 def test_doctor_tells_what_run_needs(here):
     status, out, err = here.duenna('doctor')
     assert status == 0 and 'MISSING' not in out, out + err
-    for name in ('namespaces', 'sandbox'):
-        assert 'ok      ' + name in out, out
+    names = [row[8:20].rstrip() for row in out.split('\n')[:-1]]
+    assert names == ['user', 'kernel', 'landlock', 'ptrace', *PARTS,
+                     'nftables', 'IPv6', 'sandbox'], out
     status, out, err = here.duenna('doctor', '--json')
     said = json.loads(out)
     assert status == 0 and said['ok'] is True, out + err
+    assert [c['name'] for c in said['checks']] == names
     assert not [d for d in os.listdir('/tmp') if d.startswith('duenna-doctor')]
 
 
