@@ -136,7 +136,10 @@ homelock_release(struct homelock *l, bool left)
 	l->fd = -1;
 }
 
-/* The lock's file of another run.  True: a home was removed. */
+/*
+ * The lock's file of another run.  True: a home was removed.  One that is empty
+ * is let be: a run may be about to lock it, and must not find us there.
+ */
 static bool
 clean_one(const char *state, const char *folder, const char *name)
 {
@@ -145,17 +148,16 @@ clean_one(const char *state, const char *folder, const char *name)
 	struct fail fail = { 0 };
 	struct stat st;
 
-	if (!path_join(l.path, sizeof(l.path), folder, name))
+	if (!path_join(l.path, sizeof(l.path), folder, name) ||
+	    lstat(l.path, &st) == -1 || st.st_size == 0)
 		return false;
 	l.fd = open_locked(l.path, 0, &lock);
 	if (l.fd == -1)
 		return false;
-	bool free = is_there(l.fd, l.path, &st);
-	bool once = st.st_size != 0;
-	/* A home that was given a name stays; of its lock nobody has need. */
-	bool left = free && once && remove_left(state, name, &fail) == -1;
-	homelock_release(&l, left || !free);
-	return free && once && !left;
+	bool left = !is_there(l.fd, l.path, &st) || st.st_size == 0 ||
+	    remove_left(state, name, &fail) == -1;
+	homelock_release(&l, left);
+	return !left;
 }
 
 void
