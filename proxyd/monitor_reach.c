@@ -4,8 +4,11 @@
  * the owner's may be found by way of a place where it may write.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "ns/path.h"
+#include "ns/plan.h"
 #include "ns/trace.h"
 #include "proxyd/monitor_reach.h"
 
@@ -54,6 +57,37 @@ reach_writes(const struct view *v, const char *path)
 	return look(v, path, NULL);
 }
 
+const char *
+reach_moves(const struct view *v, const char *path, const char *real)
+{
+	return look(v, path, real);
+}
+
+/* With a link to a repository of dotfiles, say, that is worked on. */
+uint32_t
+reach_known(const struct view *v, bool quiet)
+{
+	char path[PATH_MAX];
+	uint32_t hidden = 0;
+
+	for (size_t i = 0; plan_known[i] != NULL; i++) {
+		const char *where = NULL;
+		if (path_join(path, sizeof(path), v->home, plan_known[i]))
+			where = reach_writes(v, path);
+		if (where == NULL)
+			continue;
+		hidden |= 1U << i;
+		/* One that the command is given anyway is no news. */
+		if (!quiet && !path_is_below(path, where) &&
+		    access(path, F_OK) == 0)
+			log_warn("%s is not shown: a link leads into %s, where "
+				 "the command may put another thing in its "
+				 "place",
+			    path, where);
+	}
+	return hidden;
+}
+
 static bool
 check(struct monitor *m, const struct view *v, const char *what,
     const char *path)
@@ -89,7 +123,7 @@ static bool
 check_policy(struct monitor *m, const struct view *v)
 {
 	const char *path = m->cfg->policy, *real = m->files.paths[0];
-	const char *where = real == NULL ? NULL : look(v, path, real);
+	const char *where = real == NULL ? NULL : reach_moves(v, path, real);
 
 	if (where == NULL)
 		return true;

@@ -18,6 +18,16 @@
  */
 const char *reach_writes(const struct view *v, const char *path);
 
+/*
+ * Could the command have what is found at `path`, an absolute one, be another
+ * thing than `real`, which it is now?  Then the folder, else NULL.
+ */
+const char *reach_moves(const struct view *v, const char *path,
+    const char *real);
+
+/* What of plan_known it could: their bits, for view->hidden. */
+uint32_t reach_known(const struct view *v, bool quiet);
+
 /* Is the log that --audit names out of its reach?  Fails the run. */
 MUST_USE bool reach_log_is_ours(struct monitor *m, const struct view *v);
 

@@ -352,8 +352,10 @@ sandbox_end(struct monitor *m)
 	if (s->has_netns)
 		netns_release(&s->netns);
 	end_home(m, s);
-	for (size_t i = 0; i < s->view.n_binds; i++)
+	for (size_t i = 0; i < s->view.n_binds; i++) {
 		free(s->bind_paths[i]);
+		free(s->bind_given[i]);
+	}
 	env_release(&s->env);
 	trust_release(&s->trust);
 	free(s->home_dir);

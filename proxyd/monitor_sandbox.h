@@ -37,6 +37,7 @@ struct sandbox {
 	struct view view;
 	struct view_bind binds[BINDS_MAX];
 	char *bind_paths[BINDS_MAX]; /* owned */
+	char *bind_given[BINDS_MAX]; /* owned; the same as they were named */
 	struct child child;
 	sigset_t ignored; /* by our caller: nohup(1), a shell's background */
 	struct job job;

@@ -73,6 +73,7 @@ add_bind(struct sandbox *s, const char *path, bool write)
 		return false;
 	}
 	s->bind_paths[s->view.n_binds] = real;
+	s->bind_given[s->view.n_binds] = mem_strdup(path);
 	s->binds[s->view.n_binds++] = (struct view_bind){ real, write };
 	return true;
 }
@@ -91,6 +92,26 @@ add_binds(struct monitor *m, struct sandbox *s)
 		snprintf(path, sizeof(path), "%.*s", SLICE_ARG(file));
 		if (access(path, F_OK) == 0 && !add_bind(s, path, write))
 			return false;
+	}
+	return true;
+}
+
+/* Nor may one be found by way of another that is written to: an earlier command
+ * may have put a link there, to be shown what it leads to. */
+static bool
+check_binds(struct sandbox *s)
+{
+	for (size_t i = 0; i < s->view.n_binds; i++) {
+		const char *where =
+		    reach_moves(&s->view, s->bind_given[i], s->binds[i].path);
+		if (where == NULL)
+			continue;
+		monitor_fail(s->monitor,
+		    "cannot show %s: it is found by a link or a folder in %s, "
+		    "where a command may have put it. Name the place that it "
+		    "leads to, or remove it.",
+		    s->bind_given[i], where);
+		return false;
 	}
 	return true;
 }
@@ -139,9 +160,10 @@ sandbox_view(struct monitor *m, struct sandbox *s, struct fail *fail)
 	v->n_files = s->trust.n_files;
 	v->root = s->user.uid == 0;
 	/* A message that was given already leaves `fail` empty. */
-	if (!add_binds(m, s) || !reach_log_is_ours(m, v) ||
+	if (!add_binds(m, s) || !check_binds(s) || !reach_log_is_ours(m, v) ||
 	    view_check(v, fail) != 0 || !reach_is_ours(m, v) ||
 	    !secrets_are_hidden(m, v))
 		return -1;
+	v->hidden = reach_known(v, m->cfg->quiet);
 	return 0;
 }

@@ -68,7 +68,8 @@ add_known(struct plan *plan, const struct view *view)
 	char path[PATH_MAX];
 
 	for (size_t i = 0; plan_known[i] != NULL; i++)
-		if (path_join(path, sizeof(path), view->home, plan_known[i]) &&
+		if ((view->hidden & 1U << i) == 0 &&
+		    path_join(path, sizeof(path), view->home, plan_known[i]) &&
 		    !is_in_writable(view, path))
 			add(plan, path, path, PLAN_KNOWN);
 }

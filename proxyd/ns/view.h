@@ -45,7 +45,8 @@ struct view {
 	size_t n_closed;	   /* bind may show or contain one of these */
 	const struct view_file *files; /* into /etc, beside our own three */
 	size_t n_files;
-	bool root; /* the command is uid 0: more of /proc is read-only */
+	uint32_t hidden; /* bit i: plan_known[i], ns/plan.h, is not shown */
+	bool root;	 /* the command is uid 0: more of /proc is read-only */
 };
 
 /*

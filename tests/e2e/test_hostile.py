@@ -390,6 +390,55 @@ def test_what_a_link_of_the_project_leads_to_is_not_the_owners(here, what):
     assert said in got.err, got
 
 
+PLANTED = 'files: {write: [~/data], read: [~/data/models]}\n'
+
+
+@pytest.mark.parametrize('more', [[], ['--write', 'data/models'],
+                                  ['--write', 'data/x/../models']])
+def test_what_the_command_put_there_is_not_shown_to_the_next(here, more):
+    """A link in a folder that may be written to, in the place of another."""
+    for folder in 'data', 'private':
+        os.makedirs(here.home + '/' + folder)
+    here.write('private/key', 'untouched')
+    files = PLANTED if not more else 'files: {write: [~/data]}\n'
+    here.write('.config/duenna/config.yaml', here.config() + files, 0o600)
+    give(here.home)
+    more = more[:1] + [here.home + '/' + w for w in more[1:]]
+    got = here.run('mkdir {0}/data/x; ln -s {0}/private {0}/data/models'
+                   .format(here.home))
+    assert got.exit == 0, got
+    got = here.run('cat {0}/private/key; cat {0}/data/models/key; echo new '
+                   '>{0}/data/models/key'.format(here.home), more)
+    assert got.exit == 125 and '/data, where a command may have' in got.err, got
+    with open(here.home + '/private/key', encoding='utf-8') as f:
+        assert f.read() == 'untouched'
+
+
+def test_dotfiles_that_are_worked_on_show_nothing_else(here):
+    """~/.gitconfig is a link to the project, and that one is replaced."""
+    here.write('project/gitconfig', '[user]\n\tname = me\n')
+    here.write('project/bin/tool', 'mine')
+    os.symlink(here.project + '/gitconfig', here.home + '/.gitconfig')
+    os.makedirs(here.home + '/.cargo')
+    os.symlink('../project/bin', here.home + '/.cargo/bin')
+    os.symlink('bin', here.home + '/.local')
+    here.write('bin/bin/other', 'shown')
+    give(here.home)
+    look = 'cat ~/.gitconfig ~/.cargo/bin/*; cat ~/.local/bin/other'
+    got = here.run(look + '; ln -sf ~/.config/duenna/token gitconfig; '
+                   'rm -r bin; ln -s %s bin' % here.settings)
+    assert got.out == 'shown', got
+    assert '.gitconfig is not shown: a link leads into' in got.err, got
+    got = here.run(look)
+    assert got.out == 'shown' and here.canary not in got.err, got
+    for link in '.gitconfig', 'project/gitconfig', 'project/bin':
+        os.unlink(here.home + '/' + link)
+    here.write('.gitconfig', 'shown')
+    give(here.home)
+    got = here.run(look, ['--quiet'])
+    assert got.out == 'shownshown' and 'not shown' not in got.err, got
+
+
 def test_what_a_policy_names_is_neither_run_nor_opened(here):
     """CF-30: a policy that came with a repository wants secrets of its own."""
     canary = here.write('.ssh/canary', 'untouched', 0o600)
