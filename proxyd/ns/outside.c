@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "ns/gitconfig.h"
 #include "ns/gitkeys.h"
+#include "ns/keptlink.h"
 #include "ns/mount.h"
 #include "ns/outside.h"
 #include "ns/readfile.h"
@@ -25,19 +26,13 @@ static const struct {
 } files[] = { { "config", false }, { "config.worktree", false },
 	{ "commondir", true } };
 
-/* Where a link led before, which may have become another one. */
-#define LINK_SIZE 4096
 #define INCLUDES_MAX 10 /* configurations in each other, as git has it */
 
 struct kept {
 	char *path;	   /* owned */
 	struct buf before; /* its content */
 	bool existed, whole;
-};
-
-struct kept_link {
-	char *path;   /* owned; .git or hooks, where it is a link */
-	char *target; /* owned */
+	bool was_other; /* it was there, but nothing to read: a link */
 };
 
 struct outside {
@@ -46,8 +41,7 @@ struct outside {
 	struct repos repos;
 	struct kept *kept; /* owned */
 	size_t n_kept;
-	struct kept_link *links; /* owned */
-	size_t n_links;
+	struct keptlinks links;
 	struct startfiles start;
 	char **hooks; /* owned, and each; folders of hooks, relative */
 	size_t n_hooks;
@@ -92,8 +86,21 @@ is_kept(const struct outside *o, const char *path)
 	return false;
 }
 
+/* Is there anything at all, a link that leads nowhere too? */
+static bool
+is_there(const struct outside *o, const char *path)
+{
+	struct stat st;
+
+	return fstatat(o->work, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static void keep_includes(struct outside *o, const char *path,
     struct slice config, int depth);
+static void keep_linked(struct outside *o, const char *path, bool whole,
+    int depth);
+static char *included(const struct outside *o, const char *path,
+    const char *value);
 
 /* `path` is taken over. */
 static void
@@ -106,8 +113,26 @@ keep_file(struct outside *o, char *path, bool whole, int depth)
 	*k = (struct kept){ .path = path, .whole = whole };
 	buf_init(&k->before, OUTSIDE_FILE_MAX);
 	k->existed = readfile(o->work, k->path, &k->before) == 0;
+	k->was_other = !k->existed && is_there(o, path);
 	if (k->existed && !whole)
 		keep_includes(o, path, buf_slice(&k->before), depth + 1);
+	else if (k->was_other)
+		keep_linked(o, path, whole, depth + 1);
+}
+
+/* Where a link leads is as good as the file itself. */
+static void
+keep_linked(struct outside *o, const char *path, bool whole, int depth)
+{
+	const char *target = keptlinks_add(&o->links, o->work, path);
+
+	if (target == NULL || depth > INCLUDES_MAX)
+		return;
+	char *other = included(o, path, target);
+	if (other != NULL && !is_kept(o, other))
+		keep_file(o, other, whole, depth);
+	else
+		free(other);
 }
 
 /*
@@ -192,23 +217,6 @@ each_worktree(struct outside *o, const char *repo,
 	free(worktrees);
 }
 
-static void
-keep_link(struct outside *o, char *path)
-{
-	char target[LINK_SIZE];
-	ssize_t n = readlinkat(o->work, path, target, sizeof(target) - 1);
-
-	if (n == -1) {
-		free(path);
-		return;
-	}
-	target[n] = '\0';
-	o->links = reallocarray(o->links, o->n_links + 1, sizeof(*o->links));
-	if (o->links == NULL)
-		abort();
-	o->links[o->n_links++] = (struct kept_link){ path, mem_strdup(target) };
-}
-
 /* Hooks that lie in the working tree, where core.hooksPath says (git-config):
  * relative to the tree's top.  What leads elsewhere is not ours to see. */
 static void
@@ -279,10 +287,12 @@ outside_new(const char *work, struct repos *repos)
 	for (size_t i = 0; i < o->repos.n; i++) {
 		const struct repo *r = &o->repos.repo[i];
 		if (r->kind == REPO_LINK)
-			keep_link(o, mem_strdup(r->path));
+			(void)keptlinks_add(&o->links, o->work, r->path);
 		if (r->kind != REPO_FOLDER)
 			continue;
-		keep_link(o, joined(r->path, "hooks"));
+		char *hooks = joined(r->path, "hooks");
+		(void)keptlinks_add(&o->links, o->work, hooks);
+		free(hooks);
 		keep_files(o, r->path);
 		each_worktree(o, r->path, keep_files);
 		keep_hooks_path(o, r->path);
@@ -319,7 +329,12 @@ settle_file(struct outside *o, const struct kept *k)
 	buf_init(&after, OUTSIDE_FILE_MAX);
 	buf_init(&mended, OUTSIDE_FILE_MAX);
 	bool exists = readfile(o->work, k->path, &after) == 0;
-	enum gitkeys result = compare(k, exists, buf_slice(&after), &mended);
+	if (!exists && k->was_other) /* see settle_link() */
+		goto end;
+	/* What is there and is not read, a link perhaps, git may read. */
+	enum gitkeys result = !exists && !k->existed && is_there(o, k->path) ?
+	    GITKEYS_UNREADABLE :
+	    compare(k, exists, buf_slice(&after), &mended);
 	if (result == GITKEYS_UNREADABLE && !k->existed)
 		ok = unlinkat(o->work, k->path, 0) == 0;
 	else
@@ -333,27 +348,26 @@ settle_file(struct outside *o, const struct kept *k)
 			"keys that run programs were changed" :
 			"it was changed beyond reading",
 		    ok ? "" : "; PUTTING IT BACK FAILED");
+
+end:
 	buf_release(&after);
 	buf_release(&mended);
 }
 
 static void
-settle_link(struct outside *o, const struct kept_link *l)
+settle_link(struct outside *o, const struct keptlink *l)
 {
-	char target[LINK_SIZE];
-	ssize_t n = readlinkat(o->work, l->path, target, sizeof(target) - 1);
-
-	if (n >= 0) {
-		target[n] = '\0';
-		if (strcmp(target, l->target) == 0)
-			return;
-	}
-	if (n >= 0 && unlinkat(o->work, l->path, 0) == 0 &&
-	    symlinkat(l->target, o->work, l->path) == 0)
+	switch (keptlink_settle(l, o->work)) {
+	case KEPTLINK_SAME:
+		break;
+	case KEPTLINK_PUT_BACK:
 		say(o, OUTSIDE_PUT_BACK "%s: the link was changed", l->path);
-	else
+		break;
+	case KEPTLINK_LOST:
 		say(o, "%s: it was a link to %s, and is not any more", l->path,
 		    l->target);
+		break;
+	}
 }
 
 static bool
@@ -363,26 +377,6 @@ was_there(const struct outside *o, const char *path)
 		if (strcmp(o->repos.repo[i].path, path) == 0)
 			return true;
 	return false;
-}
-
-/* Does a new repository have a hook that git would run? */
-static bool
-has_hooks(const struct outside *o, const char *repo)
-{
-	char *path = joined(repo, "hooks");
-	DIR *dir = open_folder(o, path);
-	const struct dirent *d;
-	bool found = false;
-
-	while (!found && dir != NULL && (d = readdir(dir)) != NULL) {
-		size_t n = strlen(d->d_name);
-		found = d->d_name[0] != '.' &&
-		    (n < 7 || strcmp(d->d_name + n - 7, ".sample") != 0);
-	}
-	if (dir != NULL)
-		closedir(dir);
-	free(path);
-	return found;
 }
 
 /* What the command made: nothing to put back, but to tell. */
@@ -395,8 +389,12 @@ tell_files(struct outside *o, const char *folder)
 	for (size_t i = 0; i < COUNT_OF(files); i++) {
 		char *path = joined(folder, files[i].name);
 		buf_init(&data, OUTSIDE_FILE_MAX);
-		bool exists =
-		    !is_kept(o, path) && readfile(o->work, path, &data) == 0;
+		bool exists = !is_kept(o, path) && is_there(o, path);
+		if (exists && readfile(o->work, path, &data) != 0) {
+			say(o, "%s: new, and a link or too large to be read",
+			    path);
+			exists = false;
+		}
 		if (exists && !files[i].whole &&
 		    gitkeys_has_any(buf_slice(&data)))
 			say(o, "%s: new, with keys that run programs", path);
@@ -421,7 +419,7 @@ settle_repo(struct outside *o, const struct repo *r)
 		say(o, "%s: new, and leads to a repository elsewhere", r->path);
 		return;
 	}
-	if (has_hooks(o, r->path))
+	if (repos_have_hooks(o->work, r->path))
 		say(o, "%s/hooks: new, with hooks", r->path);
 	tell_files(o, r->path);
 }
@@ -453,8 +451,8 @@ outside_settle(struct outside *o, outside_line *on_line, void *arg)
 	o->on_line = on_line;
 	o->arg = arg;
 	o->n_lines = 0;
-	for (size_t i = 0; i < o->n_links; i++)
-		settle_link(o, &o->links[i]);
+	for (size_t i = 0; i < o->links.n; i++)
+		settle_link(o, &o->links.link[i]);
 	for (size_t i = 0; i < o->n_kept; i++)
 		settle_file(o, &o->kept[i]);
 	repos_find(&now, o->work, true);
@@ -483,15 +481,11 @@ outside_free(struct outside *o)
 		free(o->kept[i].path);
 		buf_release(&o->kept[i].before);
 	}
-	for (size_t i = 0; i < o->n_links; i++) {
-		free(o->links[i].path);
-		free(o->links[i].target);
-	}
 	for (size_t i = 0; i < o->n_hooks; i++)
 		free(o->hooks[i]);
 	free(o->hooks);
 	free(o->kept);
-	free(o->links);
+	keptlinks_release(&o->links);
 	repos_release(&o->repos);
 	startfiles_release(&o->start);
 	close(o->work);

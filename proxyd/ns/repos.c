@@ -76,14 +76,15 @@ type_of(int folder, const struct dirent *d)
 	return IFTODT(st.st_mode);
 }
 
+/* Whatever they are: git takes links too. */
 static unsigned
-bare_sign(const char *name, unsigned char type)
+bare_sign(const char *name)
 {
-	if (type == DT_REG && strcmp(name, "HEAD") == 0)
+	if (strcmp(name, "HEAD") == 0)
 		return HAS_HEAD;
-	if (type == DT_DIR && strcmp(name, "objects") == 0)
+	if (strcmp(name, "objects") == 0)
 		return HAS_OBJECTS;
-	if (type == DT_DIR && strcmp(name, "refs") == 0)
+	if (strcmp(name, "refs") == 0)
 		return HAS_REFS;
 	return 0;
 }
@@ -188,18 +189,43 @@ look_into(struct search *s, const char *path)
 			break;
 		}
 		unsigned char type = type_of(dirfd(dir), d);
-		has |= bare_sign(d->d_name, type);
+		has |= bare_sign(d->d_name);
 		take_entry(s, path, d->d_name, type, &folders);
 	}
 	closedir(dir);
 	if (is_inside(path)) {
 		keep_modules(&folders, &s->queue);
-	} else if (has == HAS_ALL) {
-		add(s->repos, mem_strdup(path), REPO_FOLDER);
-		keep_modules(&folders, &s->queue);
-	} else {
-		STAILQ_CONCAT(&s->queue, &folders);
+		return;
 	}
+	if (has == HAS_ALL)
+		add(s->repos, mem_strdup(path), REPO_FOLDER);
+	/* What only looks like one may be there to hide others below it. */
+	if (has == HAS_ALL && is_in_git(path))
+		keep_modules(&folders, &s->queue);
+	else
+		STAILQ_CONCAT(&s->queue, &folders);
+}
+
+bool
+repos_have_hooks(int folder, const char *repo)
+{
+	char *path = joined(repo, "/hooks");
+	DIR *dir = open_folder(folder, path);
+	const struct dirent *d;
+	struct stat st;
+	bool found = false;
+
+	while (!found && dir != NULL && (d = readdir(dir)) != NULL) {
+		size_t n = strlen(d->d_name);
+		found = d->d_name[0] != '.' &&
+		    (n < 7 || strcmp(d->d_name + n - 7, ".sample") != 0);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	else /* git follows a link there */
+		found = fstatat(folder, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	free(path);
+	return found;
 }
 
 void

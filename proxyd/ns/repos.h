@@ -43,6 +43,10 @@ struct repos {
  */
 void repos_find(struct repos *repos, int folder, bool deep);
 
+/* Has a repository below `folder` hooks that git would run?  Samples are none;
+ * a link in their place is. */
+bool repos_have_hooks(int folder, const char *repo);
+
 void repos_release(struct repos *repos);
 
 #endif

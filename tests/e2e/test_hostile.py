@@ -194,6 +194,47 @@ def test_what_a_configuration_leads_to_is_looked_at_too(here):
     assert git(here, 'config', '--includes', 'user.name') == 'kept\n'
 
 
+EVIL_CFG = 'printf "[core]\\n\\tfsmonitor = /tmp/evil\\n" >evil.cfg; '
+LINKED = 'git init -q .; mv .git/config real.cfg; ln -s ../real.cfg .git/config'
+
+
+@pytest.mark.parametrize('before, command', [
+    ('git init -q .; git config extensions.worktreeConfig true',
+     EVIL_CFG + 'ln -s ../evil.cfg .git/config.worktree'),
+    ('git init -q .', EVIL_CFG + 'ln -sf ../evil.cfg .git/config'),
+    ('git init -q .', 'git init -q --bare x; git -C x config core.fsmonitor '
+     '/tmp/evil; echo ../x >to; ln -s ../to .git/commondir'),
+    (LINKED, 'git config core.fsmonitor /tmp/evil'),
+    (LINKED, EVIL_CFG + 'ln -sf ../evil.cfg .git/config'),
+    (LINKED, 'cp real.cfg x; rm .git/config; mv x .git/config; '
+     'git config core.fsmonitor /tmp/evil')])
+def test_a_link_for_a_configuration_is_put_back(here, before, command):
+    """git follows it, there or new; what it leads to counts as well."""
+    as_owner = subprocess.run(as_user(['sh', '-c', before]), cwd=here.project,
+                              env=here.environment(), check=False)
+    assert as_owner.returncode == 0
+    got = here.run(command)
+    assert got.exit == 0 and 'put back: .git/' in got.err, got
+    listed = git(here, 'config', '--list')
+    assert 'evil' not in listed and 'core.bare=false' in listed, listed
+
+
+@pytest.mark.parametrize('command, told', [
+    (EVIL_CFG + 'git init -q n; ln -sf ../../evil.cfg n/.git/config',
+     'n/.git/config: new, and a link'),
+    ('git init -q n; rm -r n/.git/hooks; ln -s ../../evil n/.git/hooks',
+     'n/.git/hooks: new, with hooks'),
+    ('git init -q --bare n; git -C n config core.fsmonitor /tmp/evil; cd n; '
+     'mv refs r; ln -s r refs; mv objects o; ln -s o objects',
+     'n/config: new, with keys'),
+    ('mkdir -p n/objects n/refs; touch n/HEAD; git init -q n/refs/x; '
+     'git -C n/refs/x config core.fsmonitor /tmp/evil',
+     'n/refs/x/.git/config: new, with keys')])
+def test_a_new_repository_that_hides_is_told(here, command, told):
+    got = here.run(command)
+    assert got.exit == 0 and 'will run outside: ' + told in got.err, got
+
+
 def test_many_files_do_not_hide_a_repository(here):
     got = here.run(['python3', '-c', """
 import os
