@@ -135,6 +135,35 @@ def test_an_address_stays_over_runs(here):
     assert first == second and '198.1' in first
 
 
+COMPLETE = '''
+. %s/dist/duenna.bash
+COMP_WORDS=(duenna "$@") COMP_CWORD=$#
+_duenna
+echo "${COMPREPLY[@]}"
+'''
+
+
+@pytest.mark.parametrize('words, offered', [
+    ([''], {'run', 'init', 'check', 'explain', 'audit', 'ca', 'doctor'}),
+    (['exp'], {'explain'}),
+    (['run', '--na'], {'--name'}),
+    (['run', '--name', 'x', '--keep'], {'--keep-fd'}),
+    (['init', '-'], {'--policy', '--last', '--log', '--force'}),
+    (['audit', ''], {'show', 'tail', 'report', 'suggest', 'verify', 'replay',
+                     'key'}),
+    (['ca', 'b'], {'bundle'}),
+    (['audit', 'show', '--rea'], {'--reason'}),
+    (['run', '--', 'mkfif'], {'mkfifo'}),
+    (['run', '--', 'ls', '--'], set()),
+    (['nonsense', '--'], set())])
+def test_a_shell_completes_what_the_commands_say(words, offered):
+    done = subprocess.run(
+        ['bash', '-c', COMPLETE % TREE, 'bash', *words], text=True,
+        env={'PATH': os.path.dirname(program()) + ':/usr/bin:/bin'},
+        capture_output=True, timeout=30, check=True)
+    assert set(done.stdout.split()) == offered, done
+
+
 def test_an_unknown_command_or_option_is_usage(here):
     assert here.duenna('nonsense')[0] == 2
     status, _, err = here.duenna('serve')
