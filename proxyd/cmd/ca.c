@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -12,33 +14,47 @@
 
 static const char usage[] =
     "usage: duenna ca show [--ca FILE] [--json]\n"
-    "       duenna ca bundle [--ca FILE] [--roots FILE]\n"
-    "       duenna ca env [--json]\n"
+    "       duenna ca bundle [--ca FILE] [--roots FILE] [--jks]\n"
+    "       duenna ca env [--ca FILE --bundle FILE [--store FILE]]\n"
+    "                     [--json | --fish]\n"
     "\n"
     "show    the CA's subject, last day and fingerprint\n"
-    "bundle  the public roots and the CA as one PEM file\n"
-    "env     the variables by which programs find that bundle\n"
+    "bundle  the public roots and the CA as one PEM file, or Java's store\n"
+    "env     the variables by which programs find these files, for a shell:\n"
+    "        eval \"$(duenna ca env)\"\n"
     "\n"
     "`duenna run` makes a CA for each run and shows its certificate to the\n"
     "command as " TRUST_CA ", which is what is read without --ca.\n"
+    "Elsewhere, such as in a container that has the certificate as ca.pem:\n"
+    "  duenna ca bundle --ca ca.pem >all.pem\n"
+    "  duenna ca bundle --ca ca.pem --jks >all.jks\n"
+    "  duenna ca env --ca ca.pem --bundle all.pem --store all.jks\n"
     "Exit status: 0 done, 1 no such certificate, 2 usage.\n";
 
 struct ca_options {
-	const char *ca, *roots;
-	bool json;
+	const char *ca, *roots, *bundle, *store;
+	bool json, fish, jks;
 };
 
 enum option_id {
 	OPT_CA = 256,
 	OPT_ROOTS,
+	OPT_BUNDLE,
+	OPT_STORE,
 	OPT_JSON,
+	OPT_FISH,
+	OPT_JKS,
 	OPT_HELP,
 };
 
 static const struct option options[] = {
 	{ "ca", required_argument, NULL, OPT_CA },
 	{ "roots", required_argument, NULL, OPT_ROOTS },
+	{ "bundle", required_argument, NULL, OPT_BUNDLE },
+	{ "store", required_argument, NULL, OPT_STORE },
 	{ "json", no_argument, NULL, OPT_JSON },
+	{ "fish", no_argument, NULL, OPT_FISH },
+	{ "jks", no_argument, NULL, OPT_JKS },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
 };
@@ -122,21 +138,66 @@ show(const struct ca_options *o)
 	return good ? 0 : CMD_NO;
 }
 
+#define ROOTS_MAX 4096 /* certificates; systems have some 150 */
+
+/* Certificates, one behind the other, and where each begins. */
+struct pile {
+	struct buf bytes;
+	size_t end[ROOTS_MAX + 1];
+	size_t n;
+};
+
+static struct slice
+pile_at(const struct pile *p, size_t i)
+{
+	size_t from = i == 0 ? 0 : p->end[i - 1];
+
+	return slice_of(p->bytes.p + from, p->end[i] - from);
+}
+
 /* The roots as they are, then the CA unless it is among them. */
 static bool
-merge(struct slice roots, struct slice ca, struct buf *out)
+pile_fill(struct pile *p, struct slice roots, struct slice ca)
 {
-	struct buf der;
-	bool there = false, good = true;
+	bool there = false;
 
-	buf_init(&der, FILE_SIZE_MAX);
-	while (bundle_take_pem(&roots, &der)) {
-		there = there || slice_eq(buf_slice(&der), ca);
-		good = bundle_put_pem(out, buf_slice(&der)) && good;
-		buf_clear(&der);
+	while (p->n < ROOTS_MAX && bundle_take_pem(&roots, &p->bytes)) {
+		p->end[p->n] = p->bytes.n;
+		there = there || slice_eq(pile_at(p, p->n), ca);
+		p->n++;
 	}
-	buf_release(&der);
-	return good && (there || bundle_put_pem(out, ca));
+	if (p->n == ROOTS_MAX)
+		return false;
+	if (!there && buf_put(&p->bytes, ca))
+		p->end[p->n++] = p->bytes.n;
+	return !p->bytes.failed;
+}
+
+static bool
+put_pile(struct buf *out, const struct pile *p, bool jks)
+{
+	static struct slice ders[ROOTS_MAX + 1];
+	bool good = true;
+
+	for (size_t i = 0; i < p->n; i++) {
+		ders[i] = pile_at(p, i);
+		good = good && (jks || bundle_put_pem(out, ders[i]));
+	}
+	return good && (!jks || bundle_put_jks(out, ders, p->n));
+}
+
+static bool
+merge(struct slice roots, struct slice ca, bool jks, struct buf *out)
+{
+	static struct pile pile;
+
+	pile.n = 0;
+	buf_init(&pile.bytes, FILE_SIZE_MAX);
+	bool good = pile_fill(&pile, roots, ca) && put_pile(out, &pile, jks);
+	if (!good)
+		fputs("duenna: ca: too many certificates\n", stderr);
+	buf_release(&pile.bytes);
+	return good;
 }
 
 static int
@@ -149,7 +210,7 @@ bundle(const struct ca_options *o)
 	buf_init(&roots, FILE_SIZE_MAX);
 	buf_init(&out, FILE_SIZE_MAX);
 	good = read_ca(o->ca, &der) && read_file(o->roots, &roots) &&
-	    merge(buf_slice(&roots), buf_slice(&der), &out);
+	    merge(buf_slice(&roots), buf_slice(&der), o->jks, &out);
 	if (good)
 		print(&out);
 	buf_release(&der);
@@ -158,29 +219,133 @@ bundle(const struct ca_options *o)
 	return good ? 0 : CMD_NO;
 }
 
-static int
-env(const struct ca_options *o)
+/* A value of the kit, with the files that were named in place of ours. */
+static void
+put_value(struct buf *out, const struct ca_options *o, const char *value)
 {
+	const struct {
+		const char *ours, *named;
+	} files[] = { { TRUST_BUNDLE, o->bundle }, { TRUST_CA, o->ca },
+		{ TRUST_JKS, o->store } };
+
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
+		const char *at = strstr(value, files[i].ours);
+		if (at == NULL)
+			continue;
+		buf_put(out, slice_of(value, (size_t)(at - value)));
+		buf_put_str(out, files[i].named);
+		value = at + strlen(files[i].ours);
+	}
+	buf_put_str(out, value);
+}
+
+/* In single quotes: fish has escapes in them, sh has none. */
+static void
+put_quoted(struct buf *out, const char *text, bool fish)
+{
+	buf_put_byte(out, '\'');
+	for (; *text != '\0'; text++) {
+		if (fish && (*text == '\'' || *text == '\\'))
+			buf_put_byte(out, '\\');
+		else if (*text == '\'')
+			buf_put_str(out, "'\\'");
+		buf_put_byte(out, (uint8_t)*text);
+	}
+	buf_put_byte(out, '\'');
+}
+
+static void
+put_variable(struct buf *out, const struct ca_options *o,
+    const struct trust_variable *v)
+{
+	struct buf value;
+
+	buf_init(&value, FILE_SIZE_MAX);
+	put_value(&value, o, v->value);
+	buf_putf(out, o->fish ? "set -gx %s " : "export %s=", v->name);
+	put_quoted(out, buf_text(&value), o->fish);
+	buf_put_byte(out, '\n');
+	buf_release(&value);
+}
+
+/*
+ * A variable that names no file is worse than none: then nothing is trusted.
+ * What the caller named may be relative; a variable goes along to any folder.
+ */
+static bool
+find_file(const char **file, char absolute[PATH_MAX])
+{
+	if (*file == NULL)
+		return true;
+	if (access(*file, R_OK) == 0 && realpath(*file, absolute) != NULL) {
+		if ((*file)[0] != '/')
+			*file = absolute;
+		return true;
+	}
+	fprintf(stderr, "duenna: ca: %s: %s\n", *file, strerror(errno));
+	fputs("duenna: ca: `duenna run` shows these files to its command; ask "
+	      "inside of one, or name your own by --ca and --bundle\n",
+	    stderr);
+	return false;
+}
+
+static bool
+is_wanted(const struct ca_options *o, const struct trust_variable *v)
+{
+	return o->store != NULL || strstr(v->value, TRUST_JKS) == NULL;
+}
+
+static void
+put_json(struct buf *out, const struct ca_options *o,
+    const struct trust_variable *v, size_t n)
+{
+	struct buf value;
+	struct json j;
+
+	json_init(&j, out);
+	json_object(&j);
+	buf_init(&value, FILE_SIZE_MAX);
+	for (size_t i = 0; i < n; i++) {
+		if (!is_wanted(o, &v[i]))
+			continue;
+		buf_clear(&value);
+		put_value(&value, o, v[i].value);
+		json_key_text(&j, v[i].name, buf_slice(&value));
+	}
+	buf_release(&value);
+	json_object_end(&j);
+	buf_put_byte(out, '\n');
+}
+
+static int
+env(const struct ca_options *given)
+{
+	static char absolute[3][PATH_MAX];
+	struct ca_options o = *given;
 	size_t n;
 	const struct trust_variable *v = trust_variables(&n);
 	struct buf out;
-	struct json j;
 
+	if (strcmp(o.ca, TRUST_CA) == 0 && o.bundle == NULL &&
+	    o.store == NULL) {
+		o.bundle = TRUST_BUNDLE;
+		o.store = TRUST_JKS;
+	} else if (o.bundle == NULL) {
+		fputs("duenna: ca: with files of your own: --ca and --bundle, "
+		      "and --store for Java\n",
+		    stderr);
+		return CMD_USAGE;
+	}
+	if (!find_file(&o.ca, absolute[0]) ||
+	    !find_file(&o.bundle, absolute[1]) ||
+	    !find_file(&o.store, absolute[2]))
+		return CMD_NO;
 	buf_init(&out, FILE_SIZE_MAX);
-	json_init(&j, &out);
-	if (o->json)
-		json_object(&j);
-	for (size_t i = 0; i < n; i++) {
-		if (o->json)
-			json_key_str(&j, v[i].name, v[i].value);
-		else
-			buf_putf(&out, "export %s='%s'\n", v[i].name,
-			    v[i].value);
-	}
-	if (o->json) {
-		json_object_end(&j);
-		buf_put_byte(&out, '\n');
-	}
+	if (o.json)
+		put_json(&out, &o, v, n);
+	for (size_t i = 0; !o.json && i < n; i++)
+		if (is_wanted(&o, &v[i]))
+			put_variable(&out, &o, &v[i]);
 	print(&out);
 	buf_release(&out);
 	return 0;
@@ -206,8 +371,20 @@ take_option(struct ca_options *o, int option)
 	case OPT_ROOTS:
 		o->roots = optarg;
 		return 0;
+	case OPT_BUNDLE:
+		o->bundle = optarg;
+		return 0;
+	case OPT_STORE:
+		o->store = optarg;
+		return 0;
 	case OPT_JSON:
 		o->json = true;
+		return 0;
+	case OPT_FISH:
+		o->fish = true;
+		return 0;
+	case OPT_JKS:
+		o->jks = true;
 		return 0;
 	case OPT_HELP:
 		fputs(usage, stdout);

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from bed import Bed, base
+from bed import Bed, base, program
 from test_etc import mounted
 
 RULES = '''
@@ -138,9 +138,11 @@ def test_a_value_of_the_users_stays(bed):
     own = {'SSL_CERT_FILE': '/own.pem', 'NODE_EXTRA_CA_CERTS': '',
            'JAVA_TOOL_OPTIONS': '-Dmine=1'}
     args = [a for n in own for a in ('--env', n)]
-    got = here.run('env', args=args, env=own)
-    kit = json.loads(here.duenna('ca', 'env', '--json')[1])
-    seen = dict(line.split('=', 1) for line in got.out.splitlines())
+    shutil.copy(program(), here.project)
+    got = here.run('env; ./duenna ca env --json', args=args, env=own)
+    *lines, kit = got.out.splitlines()
+    kit = json.loads(kit)
+    seen = dict(line.split('=', 1) for line in lines)
     for name, value in kit.items():
         want = own.get(name, value)
         if name == 'JAVA_TOOL_OPTIONS':  # options add up
@@ -218,6 +220,37 @@ def test_java_trusts_where_the_host_packs_no_store_for_it(bed):
          '-storepass', 'changeit'], capture_output=True, text=True,
         check=False)
     assert 'duenna' not in found.stdout.lower()  # nothing of the host's changed
+
+
+def test_a_container_without_our_etc_is_told_its_own_files(bed):
+    here = bed('- allow: https://ok.test/**')
+    got = here.run('cat /etc/duenna/ca.pem')
+    here.write('project/ca.pem', got.out)
+    for args, status, said in (
+            (['env'], 1, '/etc/duenna/ca.pem: No such file'),
+            (['env', '--ca', 'ca.pem'], 2, '--ca and --bundle')):
+        assert here.duenna('ca', *args)[0] == status
+        assert said in here.duenna('ca', *args)[2]
+    done = subprocess.run(
+        ['sh', '-ec', """
+            $0 ca bundle --ca ca.pem >all.pem
+            $0 ca bundle --ca ca.pem --jks >all.jks
+            eval "$($0 ca env --ca ca.pem --bundle all.pem --store all.jks)"
+            cd /
+            cat $SSL_CERT_FILE | grep -c BEGIN
+            cmp $NODE_EXTRA_CA_CERTS $OLDPWD/ca.pem
+            echo $JAVA_TOOL_OPTIONS""", program()],
+        cwd=here.project, capture_output=True, text=True, check=False)
+    roots, java = done.stdout.split('\n')[:2]
+    with open('/etc/ssl/certs/ca-certificates.crt', encoding='ascii') as f:
+        assert int(roots) == f.read().count('BEGIN') + 1, done
+    assert java == '-Djavax.net.ssl.trustStore=%s/all.jks' % here.project
+    if is_here('keytool'):
+        found = subprocess.run(
+            ['keytool', '-list', '-keystore', here.project + '/all.jks',
+             '-storepass', 'changeit'], capture_output=True, text=True,
+            check=True)
+        assert found.stdout.count('trustedCertEntry') == int(roots)
 
 
 def test_no_nss_database_is_touched(bed):

@@ -55,7 +55,7 @@ static int
 run(const char *const *args, size_t n, char *out, size_t max)
 {
 	static char name[] = "ca";
-	char *argv[8] = { name };
+	char *argv[10] = { name };
 	FILE *file = tmpfile();
 	int saved = dup(STDOUT_FILENO);
 
@@ -109,19 +109,68 @@ ca_merges_the_roots_once(void **state)
 }
 
 static void
-ca_prints_the_variables(void **state)
+ca_prints_the_variables_for_files_that_are_there(void **state)
 {
 	(void)state;
-	const char *const args[] = { "env" },
-			  *const json[] = { "env", "--json" };
-	char out[8192];
+	const char *const sh[] = { "env", "--ca", ca_path, "--bundle",
+		roots_path };
+	const char *const fish[] = { "env", "--ca", ca_path, "--bundle",
+		roots_path, "--fish" };
+	const char *const json[] = { "env", "--ca", ca_path, "--bundle",
+		roots_path, "--store", "/dev/null", "--json" };
+	char out[8192], want[256];
 
-	assert_int_equal(run(args, 1, out, sizeof(out)), 0);
+	assert_int_equal(run(sh, 5, out, sizeof(out)), 0);
+	snprintf(want, sizeof(want), "export NODE_EXTRA_CA_CERTS='%s'\n",
+	    ca_path);
+	assert_non_null(strstr(out, want));
+	snprintf(want, sizeof(want), "export SSL_CERT_FILE='%s'\n", roots_path);
+	assert_non_null(strstr(out, want));
+	assert_null(strstr(out, "JAVA")); /* no store was named */
+	assert_null(strstr(out, "/etc/"));
+	assert_int_equal(run(fish, 6, out, sizeof(out)), 0);
+	snprintf(want, sizeof(want), "set -gx SSL_CERT_FILE '%s'\n",
+	    roots_path);
+	assert_non_null(strstr(out, want));
+	assert_int_equal(run(json, 8, out, sizeof(out)), 0);
+	snprintf(want, sizeof(want), "\"NODE_EXTRA_CA_CERTS\":\"%s\"", ca_path);
+	assert_non_null(strstr(out, want));
+	assert_non_null(strstr(out,
+	    "\"JAVA_TOOL_OPTIONS\":\"-Djavax.net.ssl.trustStore=/dev/null\""));
+}
+
+static void
+ca_quotes_what_a_shell_would_read(void **state)
+{
+	(void)state;
+	char odd[] = "/tmp/duenna'\\$(x)-XXXXXX", out[16384];
+	int fd = mkstemp(odd);
+	const char *const sh[] = { "env", "--ca", odd, "--bundle", odd };
+	const char *const fish[] = { "env", "--ca", odd, "--bundle", odd,
+		"--fish" };
+
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(run(sh, 5, out, sizeof(out)), 0);
 	assert_non_null(
-	    strstr(out, "export NODE_EXTRA_CA_CERTS='/etc/duenna/ca.pem'\n"));
-	assert_int_equal(run(json, 2, out, sizeof(out)), 0);
+	    strstr(out, "export PIP_CERT='/tmp/duenna'\\''\\$(x)-"));
+	assert_int_equal(run(fish, 6, out, sizeof(out)), 0);
 	assert_non_null(
-	    strstr(out, "\"NODE_EXTRA_CA_CERTS\":\"/etc/duenna/ca.pem\""));
+	    strstr(out, "set -gx PIP_CERT '/tmp/duenna\\'\\\\$(x)-"));
+	unlink(odd);
+}
+
+static void
+ca_makes_the_store_of_java(void **state)
+{
+	(void)state;
+	const char *const args[] = { "bundle", "--jks", "--ca", ca_path,
+		"--roots", roots_path };
+	char out[16384];
+
+	assert_int_equal(run(args, 6, out, sizeof(out)), 0);
+	/* magic, version 2, two entries */
+	assert_memory_equal(out, "\xfe\xed\xfe\xed\0\0\0\2\0\0\0\2", 12);
 }
 
 static void
@@ -131,11 +180,16 @@ ca_says_what_it_cannot_do(void **state)
 	const char *const none[] = { "show", "--ca", "/nowhere/ca.pem" };
 	const char *const verb[] = { "make" },
 			  *const opt[] = { "show", "--what" };
+	const char *const no_bundle[] = { "env", "--ca", ca_path };
+	const char *const no_store[] = { "env", "--ca", ca_path, "--bundle",
+		ca_path, "--store", "/nowhere/store" };
 	const char *const no_cert[] = { "show", "--ca", "/dev/null" };
 	char out[4096];
 
 	assert_int_equal(run(none, 3, out, sizeof(out)), CMD_NO);
 	assert_int_equal(run(no_cert, 3, out, sizeof(out)), CMD_NO);
+	assert_int_equal(run(no_bundle, 3, out, sizeof(out)), CMD_USAGE);
+	assert_int_equal(run(no_store, 7, out, sizeof(out)), CMD_NO);
 	assert_int_equal(run(verb, 1, out, sizeof(out)), CMD_USAGE);
 	assert_int_equal(run(opt, 2, out, sizeof(out)), CMD_USAGE);
 	assert_int_equal(run(NULL, 0, out, sizeof(out)), CMD_USAGE);
@@ -148,7 +202,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ca_shows_its_certificate),
 		cmocka_unit_test(ca_merges_the_roots_once),
-		cmocka_unit_test(ca_prints_the_variables),
+		cmocka_unit_test(
+		    ca_prints_the_variables_for_files_that_are_there),
+		cmocka_unit_test(ca_quotes_what_a_shell_would_read),
+		cmocka_unit_test(ca_makes_the_store_of_java),
 		cmocka_unit_test(ca_says_what_it_cannot_do),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
