@@ -11,6 +11,7 @@
 
 #include "base/ascii.h"
 #include "load/load.h"
+#include "words.h"
 #include "world.h"
 
 struct play {
@@ -51,92 +52,6 @@ take_line(struct play *p, struct slice *line)
 	p->rest = slice_from(p->rest, n + 1);
 	p->line++;
 	return true;
-}
-
-static void
-skip_blanks(struct slice *s)
-{
-	while (s->n != 0 && (s->p[0] == ' ' || s->p[0] == '\t'))
-		*s = slice_from(*s, 1);
-}
-
-static struct slice
-take_word(struct slice *s)
-{
-	size_t n = 0;
-
-	skip_blanks(s);
-	while (n < s->n && s->p[n] != ' ' && s->p[n] != '\t')
-		n++;
-	struct slice word = slice_first(*s, n);
-	*s = slice_from(*s, n);
-	return word;
-}
-
-/* The next word if it is this one. */
-static bool
-take(struct slice *s, const char *word)
-{
-	struct slice was = *s;
-
-	if (slice_eq_str(take_word(s), word))
-		return true;
-	*s = was;
-	return false;
-}
-
-static uint64_t
-take_number(struct slice *s)
-{
-	struct slice word = take_word(s);
-	uint64_t v = 0;
-
-	for (size_t i = 0; i < word.n && ascii_is_digit(word.p[i]); i++)
-		v = v * 10 + (uint64_t)(word.p[i] - '0');
-	return v;
-}
-
-static uint8_t
-unescape(struct slice *s)
-{
-	uint8_t c = s->n == 0 ? 0 : s->p[0];
-
-	*s = slice_from(*s, 1);
-	if (c == 'r')
-		return '\r';
-	if (c == 'n')
-		return '\n';
-	if (c == 't')
-		return '\t';
-	if (c != 'x' || s->n < 2)
-		return c;
-	c = (uint8_t)(ascii_hex(s->p[0]) * 16 + ascii_hex(s->p[1]));
-	*s = slice_from(*s, 2);
-	return c;
-}
-
-/* "text" with \r \n \t \xHH; or NUMBER `bytes of` CHARACTER. */
-static void
-take_text(struct slice *s, struct buf *out)
-{
-	buf_init(out, 16 << 20);
-	skip_blanks(s);
-	if (s->n != 0 && s->p[0] != '"') {
-		uint64_t n = take_number(s);
-		(void)take_word(s);
-		(void)take_word(s);
-		struct slice c = take_word(s);
-		for (uint64_t i = 0; i < n; i++)
-			buf_put_byte(out, c.p[0]);
-		return;
-	}
-	*s = slice_from(*s, 1);
-	while (s->n != 0 && s->p[0] != '"') {
-		uint8_t c = s->p[0];
-		*s = slice_from(*s, 1);
-		buf_put_byte(out, c == '\\' ? unescape(s) : c);
-	}
-	*s = slice_from(*s, 1);
 }
 
 /* --- setting up ---------------------------------------------------------- */
@@ -216,22 +131,22 @@ address_of(struct play *p, struct slice where)
 static void
 do_connect(struct play *p, struct slice s)
 {
-	bool tls = take(&s, "https");
+	bool tls = words_is(&s, "https");
 	bool alpn = true;
 
-	if (!tls && !take(&s, "http"))
-		(void)take(&s, "tcp"); /* whose port has to be said */
-	struct slice name = take_word(&s);
+	if (!tls && !words_is(&s, "http"))
+		(void)words_is(&s, "tcp"); /* whose port has to be said */
+	struct slice name = words_take(&s);
 	struct slice to = name, sni = name;
 	uint16_t port = tls ? 443 : 80;
-	for (skip_blanks(&s); s.n != 0; skip_blanks(&s)) {
-		if (take(&s, "to"))
-			to = take_word(&s);
-		else if (take(&s, "port"))
-			port = (uint16_t)take_number(&s);
-		else if (take(&s, "sni"))
-			sni = take_word(&s);
-		else if (take(&s, "noalpn"))
+	for (words_skip(&s); s.n != 0; words_skip(&s)) {
+		if (words_is(&s, "to"))
+			to = words_take(&s);
+		else if (words_is(&s, "port"))
+			port = (uint16_t)words_number(&s);
+		else if (words_is(&s, "sni"))
+			sni = words_take(&s);
+		else if (words_is(&s, "noalpn"))
 			alpn = false;
 		else
 			break;
@@ -251,13 +166,13 @@ do_connect(struct play *p, struct slice s)
 static struct peer *
 take_peer(struct play *p, struct slice *s)
 {
-	if (take(s, "client"))
+	if (words_is(s, "client"))
 		return p->world.client;
-	if (!take(s, "upstream"))
+	if (!words_is(s, "upstream"))
 		return NULL;
-	if (take(s, "first"))
+	if (words_is(s, "first"))
 		return &p->world.upstream[0];
-	if (take(s, "second"))
+	if (words_is(s, "second"))
 		return &p->world.upstream[1];
 	return p->world.latest;
 }
@@ -267,25 +182,25 @@ do_peer(struct play *p, struct peer *peer, struct slice s)
 {
 	struct buf text;
 
-	if (take(&s, "sends")) {
-		take_text(&s, &text);
+	if (words_is(&s, "sends")) {
+		words_text(&s, &text);
 		buf_put(&peer->sends, buf_slice(&text));
 		buf_release(&text);
-	} else if (take(&s, "trickles")) {
-		take_text(&s, &text);
+	} else if (words_is(&s, "trickles")) {
+		words_text(&s, &text);
 		for (size_t i = 0; i < text.n; i++) {
 			buf_put_byte(&peer->sends, text.p[i]);
 			world_turn(&p->world);
 		}
 		buf_release(&text);
-	} else if (take(&s, "ends")) {
+	} else if (words_is(&s, "ends")) {
 		peer->ends = true;
-	} else if (take(&s, "breaks")) {
+	} else if (words_is(&s, "breaks")) {
 		peer->breaks = true;
-	} else if (take(&s, "unverified")) {
+	} else if (words_is(&s, "unverified")) {
 		peer->is_tls = false;
-	} else if (take(&s, "window")) {
-		peer->window = take_number(&s);
+	} else if (words_is(&s, "window")) {
+		peer->window = words_number(&s);
 	} else {
 		return false;
 	}
@@ -296,7 +211,7 @@ do_peer(struct play *p, struct peer *peer, struct slice s)
 static enum reason
 take_reason(struct play *p, struct slice *s)
 {
-	struct slice word = take_word(s);
+	struct slice word = words_take(s);
 	enum reason r = reason_find(word);
 
 	if (r == REASON_COUNT) {
@@ -320,29 +235,29 @@ expect_peer(struct play *p, const struct peer *peer, struct slice s)
 	struct slice got = buf_slice(&peer->got);
 	struct buf text;
 
-	if (take(&s, "nothing")) {
+	if (words_is(&s, "nothing")) {
 		if (got.n != 0)
 			fail(p, "something was written", got);
 		return;
 	}
-	if (take(&s, "closed")) {
+	if (words_is(&s, "closed")) {
 		if (!peer->closed || !peer->saw_end)
 			fail(p, "not closed in due form", got);
 		return;
 	}
-	if (take(&s, "reset")) {
+	if (words_is(&s, "reset")) {
 		if (!peer->closed || peer->saw_end)
 			fail(p, "not reset", got);
 		return;
 	}
-	if (take(&s, "open")) {
+	if (words_is(&s, "open")) {
 		if (peer->closed || peer->saw_end)
 			fail(p, "not open", got);
 		return;
 	}
-	bool exactly = take(&s, "exactly");
-	bool not = take(&s, "not");
-	take_text(&s, &text);
+	bool exactly = words_is(&s, "exactly");
+	bool not = words_is(&s, "not");
+	words_text(&s, &text);
 	bool is = exactly ? slice_eq(got, buf_slice(&text)) :
 			    contains(got, buf_slice(&text));
 	if (is == not )
@@ -360,21 +275,21 @@ do_expect(struct play *p, struct slice s)
 
 	if (peer != NULL) {
 		expect_peer(p, peer, s);
-	} else if (take(&s, "dials")) {
-		uint64_t n = take_number(&s);
+	} else if (words_is(&s, "dials")) {
+		uint64_t n = words_number(&s);
 		snprintf(text, sizeof(text), "%zu dials", w->n_upstreams);
 		if (w->n_upstreams != n)
 			fail(p, "another number", slice_of_str(text));
-	} else if (take(&s, "record")) {
-		skip_blanks(&s);
+	} else if (words_is(&s, "record")) {
+		words_skip(&s);
 		if (!contains(buf_slice(&w->records), s))
 			fail(p, "no such record", buf_slice(&w->records));
-	} else if (take(&s, "no")) {
-		(void)take(&s, "record");
-		skip_blanks(&s);
+	} else if (words_is(&s, "no")) {
+		(void)words_is(&s, "record");
+		words_skip(&s);
 		if (contains(buf_slice(&w->records), s))
 			fail(p, "such a record", buf_slice(&w->records));
-	} else if (take(&s, "backlog")) {
+	} else if (words_is(&s, "backlog")) {
 		/* What waits on our side stays below the ceilings. */
 		size_t n = w->client->stream == NULL ?
 		    0 :
@@ -389,11 +304,11 @@ do_expect(struct play *p, struct slice s)
 static void
 do_wall(struct play *p, struct slice s)
 {
-	bool back = take(&s, "back");
+	bool back = words_is(&s, "back");
 
-	if (!back && !take(&s, "on"))
+	if (!back && !words_is(&s, "on"))
 		fail(p, "on or back?", s);
-	int64_t seconds = (int64_t)take_number(&s);
+	int64_t seconds = (int64_t)words_number(&s);
 	world_set_wall(&p->world, back ? -seconds : seconds);
 }
 
@@ -403,12 +318,12 @@ do_line(struct play *p, struct slice s)
 	struct world *w = &p->world;
 	struct slice whole = s;
 
-	if (take(&s, "policy")) {
+	if (words_is(&s, "policy")) {
 		take_block(p, &p->policy);
 		set_up(p);
 		return;
 	}
-	if (take(&s, "config")) {
+	if (words_is(&s, "config")) {
 		take_block(p, &p->config);
 		return;
 	}
@@ -417,35 +332,35 @@ do_line(struct play *p, struct slice s)
 	struct peer *peer = take_peer(p, &s);
 	if (peer != NULL && do_peer(p, peer, s))
 		return;
-	if (take(&s, "connect"))
+	if (words_is(&s, "connect"))
 		do_connect(p, s);
-	else if (take(&s, "expect"))
+	else if (words_is(&s, "expect"))
 		do_expect(p, s);
-	else if (take(&s, "clock"))
-		world_pass(w, take_number(&s));
-	else if (take(&s, "wall"))
+	else if (words_is(&s, "clock"))
+		world_pass(w, words_number(&s));
+	else if (words_is(&s, "wall"))
 		do_wall(p, s);
-	else if (take(&s, "dials"))
+	else if (words_is(&s, "dials"))
 		w->dials = take_reason(p, &s);
-	else if (take(&s, "releases"))
+	else if (words_is(&s, "releases"))
 		w->releases = take_reason(p, &s);
-	else if (take(&s, "handshakes")) {
-		w->sandbox->handshakes.parts = take_number(&s) * 1000;
+	else if (words_is(&s, "handshakes")) {
+		w->sandbox->handshakes.parts = words_number(&s) * 1000;
 		w->sandbox->handshakes.last_ms = w->now_ms;
-	} else if (take(&s, "admits"))
+	} else if (words_is(&s, "admits"))
 		w->admits = take_reason(p, &s);
-	else if (take(&s, "scribe")) {
-		w->scribe_fails = take(&s, "fails");
-		w->scribe_behind = take(&s, "lags");
+	else if (words_is(&s, "scribe")) {
+		w->scribe_fails = words_is(&s, "fails");
+		w->scribe_behind = words_is(&s, "lags");
 		sandbox_run(w->sandbox);
 		world_turn(w);
-	} else if (take(&s, "shutdown")) {
+	} else if (words_is(&s, "shutdown")) {
 		(void)sandbox_finish(w->sandbox);
 		sandbox_close(w->sandbox);
 		world_turn(w);
-	} else if (take(&s, "hold"))
+	} else if (words_is(&s, "hold"))
 		w->dial_waits = w->scribe_waits = true;
-	else if (take(&s, "go")) {
+	else if (words_is(&s, "go")) {
 		w->dial_waits = w->scribe_waits = false;
 		world_turn(w);
 	} else
@@ -464,7 +379,7 @@ play(const char *name, struct slice script)
 	buf_init(&p.image, 16 << 20);
 	buf_init(&p.owner_image, 16 << 20);
 	while (take_line(&p, &line)) {
-		skip_blanks(&line);
+		words_skip(&line);
 		if (line.n != 0 && line.p[0] != '#')
 			do_line(&p, line);
 	}

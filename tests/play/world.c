@@ -9,110 +9,10 @@
 #include "base/clock.h"
 #include "base/wr.h"
 #include "http/pool.h"
-#include "world.h"
+#include "peer.h"
 
 #define START_MS 1000000
 #define START_US 1700000000000000
-
-/* --- streams over peers -------------------------------------------------- */
-
-struct scripted {
-	struct stream base; /* first */
-	struct peer *peer;  /* NULL: given to another stream */
-};
-
-static enum stream_io
-scripted_read(struct stream *s, uint8_t *p, size_t max, size_t *n)
-{
-	struct peer *peer = ((struct scripted *)s)->peer;
-
-	if (peer == NULL)
-		return STREAM_IO_READ;
-	if (peer->sends.n != 0) {
-		*n = peer->sends.n < max ? peer->sends.n : max;
-		memcpy(p, peer->sends.p, *n);
-		buf_drop(&peer->sends, *n);
-		return STREAM_IO_OK;
-	}
-	if (peer->breaks) {
-		stream_fail(s, REASON_INTERNAL, "connection reset");
-		return STREAM_IO_BROKEN;
-	}
-	return peer->ends ? STREAM_IO_EOF : STREAM_IO_READ;
-}
-
-static enum stream_io
-scripted_write(struct stream *s, const uint8_t *p, size_t n, size_t *done)
-{
-	struct peer *peer = ((struct scripted *)s)->peer;
-
-	if (peer == NULL || peer->breaks) {
-		stream_fail(s, REASON_INTERNAL, "connection reset");
-		return STREAM_IO_BROKEN;
-	}
-	if (peer->got.n >= peer->window)
-		return STREAM_IO_WRITE;
-	if (n > peer->window - peer->got.n)
-		n = peer->window - peer->got.n;
-	buf_put(&peer->got, slice_of(p, n));
-	if (!peer->is_client)
-		peer->world->latest = peer;
-	*done = n;
-	return STREAM_IO_OK;
-}
-
-static enum stream_io
-scripted_shut(struct stream *s)
-{
-	struct peer *peer = ((struct scripted *)s)->peer;
-
-	if (peer != NULL)
-		peer->saw_end = true;
-	return STREAM_IO_OK;
-}
-
-static void
-scripted_free(struct stream *s)
-{
-	struct peer *peer = ((struct scripted *)s)->peer;
-
-	if (peer != NULL) {
-		peer->closed = true;
-		peer->stream = NULL;
-	}
-	free(s);
-}
-
-static const struct stream_ops scripted_ops = {
-	.read = scripted_read,
-	.write = scripted_write,
-	.shut = scripted_shut,
-	.free = scripted_free,
-};
-
-static struct stream *
-scripted_new(struct peer *peer)
-{
-	struct scripted *s = calloc(1, sizeof(*s));
-	enum err err;
-
-	assert(s != NULL);
-	s->peer = peer;
-	int failed =
-	    stream_init(&s->base, &scripted_ops, peer->world->loop, -1, &err);
-	assert(failed == 0);
-	peer->stream = &s->base;
-	stream_wake(&s->base);
-	return &s->base;
-}
-
-static void
-peer_init(struct peer *p, struct world *w)
-{
-	*p = (struct peer){ .world = w, .window = SIZE_MAX };
-	buf_init(&p->sends, 16 << 20);
-	buf_init(&p->got, 16 << 20);
-}
 
 /* --- the other roles ----------------------------------------------------- */
 
@@ -335,7 +235,7 @@ answer_dial(struct world *w, const struct asked *q)
 		struct peer *p = &w->upstream[w->n_upstreams++];
 		p->is_tls = q->tls;
 		w->latest = p;
-		a.stream = scripted_new(p);
+		a.stream = peer_stream(p);
 	} else if (a.reason == REASON_ALLOW) {
 		a.reason = REASON_LIMIT_CONNS;
 	}
@@ -353,7 +253,7 @@ answer_shake(struct world *w, const struct asked *q)
 	peeked->peer = NULL;
 	stream_close(q->client);
 	peer->is_tls = true;
-	q->on_shaken(scripted_new(peer), REASON_ALLOW, q->arg);
+	q->on_shaken(peer_stream(peer), REASON_ALLOW, q->arg);
 }
 
 static bool
@@ -461,7 +361,7 @@ world_connect(struct world *w, const struct ip *dst, uint16_t port)
 {
 	assert(w->n_clients < WORLD_CLIENTS_MAX);
 	w->client = &w->clients[w->n_clients++];
-	flow_new(w->sandbox, scripted_new(w->client), dst, port, REASON_ALLOW);
+	flow_new(w->sandbox, peer_stream(w->client), dst, port, REASON_ALLOW);
 	world_turn(w);
 }
 

@@ -123,7 +123,9 @@ bed_origin(struct bed *b, const struct bed_cert *how)
 	X509_set_version(cert, 2);
 	ASN1_INTEGER_set(X509_get_serialNumber(cert), 77);
 	time_t now = (time_t)(clock_wall_us() / 1000000);
-	ASN1_TIME_adj(X509_getm_notBefore(cert), now, how->from_day, 0);
+	/* OpenSSL asks time(2), whose second begins a tick behind the clock's:
+	 * what is valid from now on would not be valid yet. */
+	ASN1_TIME_adj(X509_getm_notBefore(cert), now, how->from_day, -60);
 	ASN1_TIME_adj(X509_getm_notAfter(cert), now, how->to_day, 0);
 	X509_set_pubkey(cert, key);
 	add_names(cert, how);
