@@ -180,9 +180,11 @@ on_ended(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	/* And what it has started in its group: while it is not reaped its
 	 * number is nobody else's. */
 	kill(-c->pid, SIGKILL);
-	if (waitpid(c->pid, &status, WNOHANG) != c->pid)
+	pid_t pid = waitpid(c->pid, &status, WNOHANG);
+	if (pid == 0)
 		return;
-	bool good = !c->late && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	bool good = pid == c->pid && !c->late && WIFEXITED(status) &&
+	    WEXITSTATUS(status) == 0;
 	/* By SIGPIPE: the keeper closed the pipe, and has said why. */
 	if (!good && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE))
 		say_how(c, status);

@@ -51,6 +51,8 @@ note_ignored(struct sandbox *s)
 		if (n != SIGPIPE && sigaction(n, NULL, &now) == 0 &&
 		    now.sa_handler == SIG_IGN)
 			sigaddset(&s->ignored, n);
+	/* Else nobody can wait for a child: sigaction(2). */
+	signal(SIGCHLD, SIG_DFL);
 	s->child.ignored = &s->ignored;
 }
 

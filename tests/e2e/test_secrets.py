@@ -2,11 +2,12 @@
 """Secrets that a command of the owner's prints, and files that change."""
 import os
 import signal
+import subprocess
 import time
 
 import pytest
 
-from bed import Bed, give, processes
+from bed import Bed, as_user, give, processes, program, read_lines
 
 API = '''
 - name: api
@@ -186,6 +187,22 @@ def test_a_file_that_the_sandbox_may_make_does_not_start(bed):
         os.symlink(here.project + '/later', here.home + '/planted')
         got = here.run('true')
         assert got.exit == 125 and 'which the command sees' in got.err, got
+
+
+def test_a_caller_that_ignores_its_children_is_no_hindrance(bed):
+    """With SIGCHLD ignored nobody can wait for a child (sigaction(2))."""
+    here = asked(bed, 'cat token')
+    done = subprocess.run(
+        as_user(['bash', '-c', 'trap "" CHLD; exec "$0" run -- bash -c "'
+                 'curl -sS https://api.test/_whoami; echo x >/dev/udp/'
+                 '203.0.113.66/99; trap"', program()]), cwd=here.project,
+        env=here.environment(), capture_output=True, text=True, timeout=30,
+        check=False)
+    assert '"good"' in done.stdout and 'SIGCHLD' in done.stdout, done
+    assert 'No child processes' not in done.stderr, done
+    log, = here.logs()
+    assert [r['duenna.detail'] for r in read_lines(log)
+            if r['event'] == 'drop'] == ['UDP'], log
 
 
 ROTATED = '''n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) >n
