@@ -13,6 +13,7 @@ import sys
 import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+pytest.register_assert_rewrite('pass_bed', 'ns_bed')  # they assert, too
 import bed as bed_module  # noqa: E402
 from canary import files_with, forms, in_bytes  # noqa: E402
 

@@ -243,14 +243,12 @@ policy_decides_each_request(void **state)
 		struct facts f = bed_request(b->program, requests[i].method,
 		    requests[i].url);
 		struct verdict v = policy_decide(b->program, &f);
+		uint32_t rule = v.rule != VERDICT_NONE ? v.rule : v.nearest;
 		char name[64];
 		print_message("# %s %s\n", requests[i].method, requests[i].url);
 		assert_string_equal(reason_name(v.reason), requests[i].reason);
 		assert_int_equal(v.allow, v.reason == REASON_ALLOW);
-		assert_string_equal(rule_name(b->program,
-					v.rule != VERDICT_NONE ? v.rule :
-								 v.nearest,
-					name),
+		assert_string_equal(rule_name(b->program, rule, name),
 		    requests[i].rule);
 	}
 }

@@ -95,6 +95,18 @@ search_keeps_to_its_room(void **state)
 	search_free(s);
 }
 
+/* The longest of the patterns that `text` begins with, in bytes; 0: none. */
+static size_t
+longest_at(struct slice text, const struct slice *p, size_t n_patterns)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_patterns; i++)
+		if (p[i].n > n && slice_has_prefix(text, p[i]))
+			n = p[i].n;
+	return n;
+}
+
 /* Random texts over a small alphabet, against a search without any wit. */
 static void
 search_agrees_with_a_plain_one(void **state)
@@ -121,11 +133,7 @@ search_agrees_with_a_plain_one(void **state)
 		struct search_hit hit = { 0 };
 		size_t at = 0, n = 0;
 		for (; at < window.n && n == 0; at++)
-			for (size_t i = 0; i < 3; i++)
-				if (p[i].n > n &&
-				    slice_has_prefix(slice_from(window, at),
-					p[i]))
-					n = p[i].n;
+			n = longest_at(slice_from(window, at), p, COUNT_OF(p));
 		assert_int_equal(search_next(s, window, 0, true, &hit),
 		    n == 0 ? SEARCH_NONE : SEARCH_HIT);
 		if (n != 0) {
