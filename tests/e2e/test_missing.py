@@ -118,6 +118,14 @@ def test_doctor_names_the_part_that_is_missing(here, call, answer, part,
         assert tried(here, as_user([*line, *RUN])).returncode == 125
 
 
+def test_doctor_wants_no_overlay_where_run_does_without(here):
+    deny = NO_UNSHARE.replace('272', '165') \
+        .replace('0x50001', hex(0x50000 + errno.EINVAL))
+    done = tried(here, as_user(['/usr/bin/python3', '-c', deny, program(),
+                                'doctor']))
+    assert 'ok      overlay' in done.stdout, done
+
+
 def test_doctor_tells_what_run_needs(here):
     status, out, err = here.duenna('doctor')
     assert status == 0 and 'MISSING' not in out, out + err

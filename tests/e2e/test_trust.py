@@ -42,7 +42,8 @@ STRICT = ('import ssl, urllib.request as u; c = ssl.create_default_context(); '
           'c.verify_flags |= ssl.VERIFY_X509_STRICT; '
           "print(u.urlopen('URL', context=c).read().decode())")
 BARE = 'env -i HOME=$HOME PATH=$PATH '
-CHROMIUM = ('timeout 40 chromium --headless --no-sandbox --disable-gpu '
+# it makes a sandbox of its own, in ours
+CHROMIUM = ('timeout 40 chromium --headless --disable-gpu '
             '--user-data-dir=/tmp/NAME --dump-dom URL')
 PYTHON = '/usr/bin/python3 -c "import %s as u; print(u.%s(\'URL\').%s)"'
 OPENSSL = ("printf 'GET /NAME HTTP/1.0\\r\\nHost: ok.test\\r\\n\\r\\n' | "
@@ -70,7 +71,7 @@ CLIENTS = {
              'verify_SSL => 1)->get("URL")->{content}\''),
     'chromium': ('chromium', CHROMIUM),
     'chromium-refused': ('chromium', CHROMIUM.replace(
-        'URL', 'https://no.test/no')),
+        'URL', '--no-sandbox https://no.test/no')),
     'firefox': ('firefox-esr', 'timeout 40 firefox-esr --headless '
                 '--screenshot /tmp/shot.png URL; ls -l /tmp/shot.png'),
     'bare-curl': ('curl', BARE + 'curl -sS URL'),
