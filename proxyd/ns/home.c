@@ -75,6 +75,8 @@ move_up(struct removal *r, int folder, const char *name)
 static int
 remove_one(struct removal *r, int folder, const char *name, int depth)
 {
+	char self[32];
+
 	if (unlinkat(folder, name, 0) == 0)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
@@ -83,7 +85,9 @@ remove_one(struct removal *r, int folder, const char *name, int depth)
 	    openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd == -1)
 		return -1;
-	(void)!fchmodat(folder, name, 0700, 0);
+	/* By its descriptor: the name may be a link by now, and lead outside. */
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	(void)!chmod(self, 0700);
 	if (depth >= DEPTH_MAX) {
 		close(fd);
 		return move_up(r, folder, name);
