@@ -941,11 +941,12 @@ def test_the_command_hears_of_the_terminals_size(terminal):
 
 
 def test_who_hangs_up_ends_the_command(place, terminal):
-    terminal.line('$PROBE sh -c "echo on; exec sleep 4321"')
-    terminal.expect('on\r\n')
-    family = [p for p, (_, line) in processes().items()
-              if line[:2] == ['sleep', '4321']]
-    assert len(family) == 1
+    terminal.line('$PROBE sleep 4321')
+    deadline = time.monotonic() + 10
+    while not (family := [p for p, (_, line) in processes().items()
+                          if line[:2] == ['sleep', '4321']]):
+        assert time.monotonic() < deadline, 'it does not begin'
+        time.sleep(0.02)
     os.close(terminal.fd)
     terminal.fd = os.open('/dev/null', os.O_RDONLY)
     deadline = time.monotonic() + 10
