@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of what passes unread have in common: servers that are no origin, and names for them."""
+"""What the tests of what passes unread have in common: servers that are no
+origin, and names for them."""
 import contextlib
 import socket
 import threading

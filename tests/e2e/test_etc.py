@@ -7,10 +7,9 @@ import subprocess
 
 import pytest
 
-import test_ns
 from bed import base, give
+from ns_bed import place
 
-place = test_ns.place
 ROOT = pytest.mark.parametrize('root', [False, True], ids=['user', 'root'])
 TREE = ('find /etc /etc/ssl/ /etc/ssl/certs/ -maxdepth 1 '
         r"-printf '%p %y %l %m\n' | sort -u")

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from bed import TREE, as_user, base, give, program, roles_of
-from test_ns import NO_UNSHARE
+from ns_bed import NO_UNSHARE
 
 RULES = '- allow: https://ok.test/**\n'
 
