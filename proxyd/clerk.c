@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/rd.h"
@@ -219,6 +220,7 @@ load_policy_file(struct clerk *c)
 	in.report = (flags & OPS_LOAD_REPORT) != 0;
 	in.include = open_included;
 	in.ctx = c;
+	in.now_s = clock_wall_us() / 1000000;
 	take_values(&r, &in, sets);
 	size_t n = in.preset ? 0 : 1;
 	if (!rd_is_done(&r) ||

@@ -52,6 +52,7 @@
 	X(DETAIL, "duenna.detail", TEXT)                                       \
 	X(FACTS_KIND, "duenna.facts", TEXT)                                    \
 	X(FACTS_RULE, "duenna.facts.rule", NUMBER)                             \
+	X(NOW, "duenna.facts.now", NUMBER)                                     \
 	X(DST_ADDRESS, "network.local.address", TEXT)                          \
 	X(DST_PORT, "network.local.port", NUMBER)                              \
 	X(DST_NAME, "duenna.destination", TEXT)                                \

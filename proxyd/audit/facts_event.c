@@ -131,6 +131,9 @@ facts_to_event(const struct program *p, const struct facts *f,
 	event_str(e, FIELD_FACTS_KIND, kind_names[f->kind]);
 	if (f->fault != REASON_ALLOW)
 		event_str(e, FIELD_FAULT, reason_name(f->fault));
+	/* Where it can count. */
+	if (p != NULL && program_may_expire(p))
+		put_number(e, FIELD_NOW, f->now_s);
 	if (f->dst.family != 0) {
 		ip_text(&f->dst, text->dst);
 		event_str(e, FIELD_DST_ADDRESS, text->dst);
@@ -219,6 +222,7 @@ facts_from_event(const struct event *e, struct facts *f)
 	if (kind < 0 || (scheme == SCHEME_COUNT && kind != FACTS_NAME))
 		return false;
 	*f = (struct facts){ .kind = (enum facts_kind)kind };
+	f->now_s = event_number_of(e, FIELD_NOW);
 	if (scheme != SCHEME_COUNT)
 		f->scheme = scheme;
 	if (event_has(e, FIELD_FAULT))

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -235,7 +236,8 @@ config_load_policy(struct config_policy *p, const struct config *c,
 		.n_sets = want->n_sets,
 		.sandbox = slice_of_str(sandbox),
 		.owner = c->owner,
-		.used = used };
+		.used = used,
+		.now_s = clock_wall_us() / 1000000 };
 	enum err err = ERR_NONE;
 
 	struct opened *o = mem_alloc(sizeof(*o));

@@ -2,6 +2,7 @@
 #include <getopt.h>
 
 #include "base/ascii.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "cmd/cmd.h"
@@ -210,10 +211,13 @@ print_earlier(const struct program *p, const struct facts *f, uint32_t end)
 		}
 		if (++shown > RULES_SHOWN)
 			continue;
-		printf("  passed over: rule `%.*s` (%.*s:%u), %s %.*s: the %s "
-		       "does not fit\n",
+		bool expired = strcmp(why, "time") == 0;
+		printf(
+		    "  passed over: rule `%.*s` (%.*s:%u), %s %.*s: %s%s%s\n",
 		    SLICE_ARG(r.name), SLICE_ARG(r.file), r.line,
-		    r.deny ? "deny" : "allow", SLICE_ARG(r.text), why);
+		    r.deny ? "deny" : "allow", SLICE_ARG(r.text),
+		    expired ? "it has expired" : "the ", expired ? "" : why,
+		    expired ? "" : " does not fit");
 	}
 	if (shown > RULES_SHOWN)
 		printf("  passed over: %u more\n", shown - RULES_SHOWN);
@@ -302,7 +306,8 @@ static int
 decide(struct explain *e, const struct program *p)
 {
 	struct facts f = { .kind = FACTS_REQUEST,
-		.method = slice_of_str(e->method) };
+		.method = slice_of_str(e->method),
+		.now_s = clock_wall_us() / 1000000 };
 	struct buf line;
 
 	if (!read_url(e, &f))

@@ -8,7 +8,8 @@ static bool
 is_alarm(const struct account *a)
 {
 	return a->forged || a->refused == REASON_POLICY_NONE ||
-	    (a->refused != REASON_ALLOW && a->refused == a->verdict.reason);
+	    (a->refused != REASON_ALLOW && a->refused == a->verdict.reason &&
+		a->refused != REASON_POLICY_CHANGED);
 }
 
 static void

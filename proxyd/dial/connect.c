@@ -8,6 +8,7 @@
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "dial/connect.h"
@@ -139,7 +140,8 @@ connect_judge(const struct program *p, struct slice host, uint16_t port,
 
 	if (own_read(&own, &err) != 0)
 		return REASON_INTERNAL;
-	reason = address_judge(p, host, port, ip, own.ips, own.n);
+	const struct address_of of = { host, port, clock_wall_us() / 1000000 };
+	reason = address_judge(p, &of, ip, own.ips, own.n);
 	own_release(&own);
 	return reason;
 }

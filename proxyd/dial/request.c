@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dial/request.h"
+#include "base/clock.h"
 #include "base/rd.h"
 #include "wire/host.h"
 
@@ -47,6 +48,7 @@ request_decide(const struct program *p, const struct request *r,
 		.port = r->port,
 		.host = r->host,
 		.scheme = schemes[0],
+		.now_s = clock_wall_us() / 1000000,
 	};
 	/* Without a name only a rule that has just one is meant. */
 	if (r->host.n == 0 &&

@@ -2,7 +2,7 @@
 /*
  * A worker's request for a dial, read as hostile input and decided again from
  * the dialer's own copy of the program.
- * Pure.
+ * Pure but for the clock.
  */
 #ifndef DIAL_REQUEST_H
 #define DIAL_REQUEST_H

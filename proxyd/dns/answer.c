@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dns/answer.h"
 #include "base/ascii.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/rd.h"
 #include "policy/policy.h"
@@ -79,6 +80,7 @@ dns_answer(const struct program *p, struct slice msg, struct wr *w,
 
 	*said = (struct dns_said){ .detail = "" };
 	said->facts.kind = FACTS_NAME;
+	said->facts.now_s = clock_wall_us() / 1000000;
 	switch (dns_query_parse(msg, &q, &a.rcode, &fail)) {
 	case PARSE_DONE:
 		a = judge(p, &q, said);
@@ -100,6 +102,7 @@ dns_refuse(const struct program *p, enum reason reason, const char *detail,
 {
 	*said = (struct dns_said){ .detail = detail };
 	said->facts.kind = FACTS_NAME;
+	said->facts.now_s = clock_wall_us() / 1000000;
 	said->facts.fault = reason;
 	decide(p, said);
 }

@@ -8,7 +8,7 @@
  * have no data.  Nothing is asked of anybody, and nothing is remembered.
  *
  * Source: RFC 1035 4; RFC 2308 2.2 (no data); RFC 6891 6.1.3 (BADVERS).
- * Pure.
+ * Pure but for the clock.
  */
 #ifndef DNS_ANSWER_H
 #define DNS_ANSWER_H

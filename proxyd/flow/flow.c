@@ -195,8 +195,10 @@ flow_new(struct sandbox *sb, struct stream *client, const struct ip *dst,
 	    ++sb->last_flow);
 	if (sb->generation != NULL)
 		f->generation = generation_ref(sb->generation);
-	f->facts =
-	    (struct facts){ .kind = FACTS_CONNECT, .dst = *dst, .port = port };
+	f->facts = (struct facts){ .kind = FACTS_CONNECT,
+		.dst = *dst,
+		.port = port,
+		.now_s = clock_wall_us() / 1000000 };
 	LIST_INSERT_HEAD(&sb->flows, f, entry);
 	sb->n_flows++;
 	flow_set_client(f, client);
@@ -246,6 +248,31 @@ flow_abort(struct flow *f, enum reason reason)
 		if (f->request != NULL)
 			exchange_refuse(&f->request->x, reason, "");
 		(void)flow_stop(f, reason, "");
+	}
+}
+
+static bool
+has_expired(const struct generation *g, const struct verdict *v, uint64_t now_s)
+{
+	if (g == NULL || !v->allow || v->rule == VERDICT_NONE)
+		return false;
+	uint64_t until = program_expires(g->program, v->rule);
+	return until != 0 && until <= now_s;
+}
+
+void
+flow_expire(struct flow *f, uint64_t now_s)
+{
+	static const char why[] = "the rule that allowed it has expired";
+	struct request *r = f->request;
+
+	if (r != NULL && r->judged &&
+	    has_expired(r->generation, &r->verdict, now_s)) {
+		exchange_refuse(&r->x, REASON_POLICY_CHANGED, why);
+		flow_run(f);
+	} else if ((f->phase == PHASE_DIAL || f->phase == PHASE_PASS) &&
+	    has_expired(f->generation, &f->verdict, now_s)) {
+		(void)flow_stop(f, REASON_POLICY_CHANGED, why);
 	}
 }
 

@@ -95,6 +95,9 @@ void flow_on_request_written(bool written, void *arg);
 /* End it, now, for a reason of ours. */
 void flow_abort(struct flow *f, enum reason reason);
 
+/* Rules may have expired: end what they allowed and is under way. */
+void flow_expire(struct flow *f, uint64_t now_s);
+
 /*
  * The same at the end of a run, but what the client has sent may still pass:
  * false if some of that is on its way.

@@ -313,6 +313,7 @@ request_judge(struct exchange *x, void *arg)
 		r->generation = generation_ref(f->sandbox->generation);
 	r->facts = f->facts;
 	r->facts.kind = FACTS_REQUEST;
+	r->facts.now_s = clock_wall_us() / 1000000;
 	r->judged = true;
 	read_request(r);
 	/* A connection that was refused keeps its reason for what is in it. */

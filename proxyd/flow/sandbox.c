@@ -7,6 +7,8 @@
 #include "http/pool.h"
 #include "tls/leaf.h"
 
+#define EXPIRY_MS 1000
+
 struct generation *
 generation_ref(struct generation *g)
 {
@@ -23,6 +25,31 @@ generation_unref(struct generation *g)
 	free(g->spent);
 	program_free(g->program);
 	free(g);
+}
+
+/* Looked at each second, whatever the clock of the wall did meanwhile. */
+static void
+watch_expiry(struct sandbox *s)
+{
+	if (program_may_expire(s->generation->program))
+		timer_set(&s->expiry, EXPIRY_MS);
+	else
+		timer_stop(&s->expiry);
+}
+
+/* What a rule allowed ends with it. */
+static void
+on_expiry(void *arg)
+{
+	struct sandbox *s = arg;
+	uint64_t now_s = clock_wall_us() / 1000000;
+	struct flow *f, *next;
+
+	for (f = LIST_FIRST(&s->flows); f != NULL; f = next) {
+		next = LIST_NEXT(f, entry);
+		flow_expire(f, now_s);
+	}
+	watch_expiry(s);
 }
 
 struct sandbox *
@@ -43,9 +70,15 @@ sandbox_new(struct loop *l, const struct asks *asks, void *asks_arg,
 	budget_init(&s->handshakes, LIMIT_HANDSHAKES_PER_S,
 	    (uint64_t)2 * LIMIT_HANDSHAKES_PER_S, clock_ms());
 	pipes_init(&s->pipes);
+	if (timer_init(&s->expiry, l, on_expiry, s, err) != 0) {
+		free(s);
+		return NULL;
+	}
 	s->pool = pool_new(l);
 	if (s->pool == NULL) {
+		timer_release(&s->expiry);
 		free(s);
+		*err = ERR_MEMORY;
 		return NULL;
 	}
 	*err = ERR_NONE;
@@ -96,6 +129,7 @@ sandbox_free(struct sandbox *s)
 		return;
 	sandbox_close(s);
 	pool_free(s->pool);
+	timer_release(&s->expiry);
 	pipes_release(&s->pipes);
 	leaf_cache_free(s->leaves);
 	placeholder_set_release(&s->placeholders);
@@ -133,6 +167,7 @@ sandbox_set_program(struct sandbox *s, struct program *program, uint32_t number,
 	free(s->echo_hits);
 	s->echo_hits = hits;
 	s->n_echo_hits = n_rules;
+	watch_expiry(s);
 	return true;
 }
 

@@ -16,6 +16,7 @@
 #include "flow/spend.h"
 #include "net/loop.h"
 #include "net/pipes.h"
+#include "net/timer.h"
 #include "policy/program.h"
 
 struct flow;
@@ -56,6 +57,7 @@ struct sandbox {
 	struct pool *pool;  /* owned */
 	struct pipes pipes; /* owned; of what passes unread */
 	struct budget handshakes;
+	struct timer expiry;  /* each second, if some rule may expire */
 	uint64_t n_questions; /* DNS questions allowed, not yet in a record */
 	uint8_t *echo_hits;   /* owned; for each rule: masked answers */
 	uint32_t n_echo_hits;

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include "base/clock.h"
 #include "base/rd.h"
 #include "keep/grant.h"
 #include "keep/store.h"
@@ -81,7 +82,8 @@ rule_dials(const struct grant *g)
 		.scheme = SCHEME_HTTPS,
 		.rule = g->rule,
 		.port = g->dial->port,
-		.host = host_of(g->dial) };
+		.host = host_of(g->dial),
+		.now_s = clock_wall_us() / 1000000 };
 
 	return policy_decide(g->known->program, &facts).allow;
 }

@@ -230,15 +230,16 @@ flags_of(const struct load_rule *rule)
 	    (rule->has_query ? RULE_QUERY : 0U) |
 	    (rule->query_others ? RULE_QUERY_OTHERS : 0U) |
 	    (rule->any_method ? RULE_ANY_METHOD : 0U) |
+	    (rule->expires_s != 0 ? RULE_EXPIRES : 0U) |
 	    (rule->report != LOAD_ENFORCED ? RULE_REPORT : 0U) |
 	    (rule->signed_url ? RULE_SIGNED_URL : 0U);
 }
 
 static void
-build_size(struct build *b, uint64_t size)
+build_size(struct build *b, unsigned table, uint64_t size)
 {
-	build_word(b, TABLE_LIMITS, (uint32_t)(size >> 32));
-	build_word(b, TABLE_LIMITS, (uint32_t)size);
+	build_word(b, table, (uint32_t)(size >> 32));
+	build_word(b, table, (uint32_t)size);
 }
 
 /* The record that they are in. */
@@ -251,8 +252,8 @@ put_limits(struct build *b, const struct load_limits *l)
 	    l->requests_per_minute == 0 && l->connections == 0 &&
 	    l->names == 0 && l->idle_ms == 0)
 		return IMAGE_NONE;
-	build_size(b, l->body);
-	build_size(b, l->upload_per_hour);
+	build_size(b, TABLE_LIMITS, l->body);
+	build_size(b, TABLE_LIMITS, l->upload_per_hour);
 	build_word(b, TABLE_LIMITS, l->requests_per_minute);
 	build_word(b, TABLE_LIMITS, l->connections);
 	build_word(b, TABLE_LIMITS, l->names);
@@ -275,6 +276,7 @@ put_rule(struct build *b, const struct load_rule *rule, uint32_t route)
 	build_word(b, TABLE_RULES, rule->n_queries);
 	build_word(b, TABLE_RULES, b->words[TABLE_PREFIXES] / PREFIX_WORDS);
 	build_word(b, TABLE_RULES, rule->n_prefixes);
+	build_size(b, TABLE_RULES, rule->expires_s);
 	build_word(b, TABLE_RULES, put_limits(b, &rule->limits));
 	build_word(b, TABLE_RULES, rule->n_credentials);
 	for (uint32_t i = 0; i < VERDICT_CREDENTIALS_MAX; i++)

@@ -50,6 +50,10 @@ route_hides(struct look *l, uint32_t a, uint32_t b)
 		return true;
 	if (ra->has_query)
 		return false;
+	/* It hides what is gone when it is gone itself. */
+	if (ra->expires_s != 0 &&
+	    (rb->expires_s == 0 || rb->expires_s > ra->expires_s))
+		return false;
 	if (!ra->any_method &&
 	    (rb->any_method || (rb->methods & ~ra->methods) != 0))
 		return false;

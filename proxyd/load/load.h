@@ -38,6 +38,7 @@ struct load_policy_in {
 	struct load_file file;
 	bool preset; /* file.name is LOAD_PRESET and a name, no more is set */
 	struct slice policy; /* which one; empty: the only one in the file */
+	uint64_t now_s;	     /* for warnings of `expires`; 0: none */
 	bool report;	     /* `run --report`: see policies/README.md */
 	bool any; /* `check`: look at all of them; the image is the first's */
 	/*

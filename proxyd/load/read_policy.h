@@ -78,6 +78,10 @@ bool read_query(const struct read *r, const struct doc_node *node,
 bool read_credential_name(struct read_policy *p, const struct doc_node *node,
     uint32_t *credential);
 
+/* `expires:` of a rule, with a warning if that is past or near. */
+bool read_rule_expires(struct read_policy *p, const struct doc_node *node,
+    struct load_rule *rule);
+
 /* `limits:` of a rule whose patterns are read. */
 bool read_rule_limits(const struct read *r, const struct doc_node *node,
     struct load_rule *rule);

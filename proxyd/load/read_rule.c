@@ -17,11 +17,11 @@ static const struct read_key rule_keys[] = {
 	{ "encoded_slash", READ_HERE },
 	{ "public_suffix", READ_HERE },
 	{ "limits", READ_HERE },
+	{ "expires", READ_HERE },
 	{ "report", READ_HERE },
 	{ "api", READ_LATER },
 	{ "archive", READ_LATER },
 	{ "body", READ_LATER },
-	{ "expires", READ_LATER },
 	{ "fetch", READ_LATER },
 	{ "forge", READ_LATER },
 	{ "graphql", READ_LATER },
@@ -44,7 +44,7 @@ static const struct read_key rule_keys[] = {
 /* What can stand beside `allow` only. */
 static const char *const allow_keys[] = { "credential", "foreign_credentials",
 	"signed_url", "addresses", "encoded_slash", "public_suffix", "report",
-	"limits" };
+	"limits", "expires" };
 
 static bool
 add_pattern(struct read_policy *p, const struct doc_node *node,
@@ -233,8 +233,8 @@ check_passed(const struct read *r, const struct doc_node *node,
 		if (value != NULL)
 			good = read_refuse(r, value,
 			    "`%s` in a rule with `%.*s`, which is passed "
-			    "unread: it has `name`, `addresses` and `limits` "
-			    "only",
+			    "unread: it has `name`, `addresses`, `limits` and "
+			    "`expires` only",
 			    keys[i], SLICE_ARG(passed->text));
 	}
 	return good;
@@ -299,6 +299,7 @@ read_rule(struct read_policy *p, const struct doc_node *node, uint32_t index,
 		return good && p->r.report->n_errors == before;
 	good = good && read_rule_report(&p->r, node, rule);
 	good = good && read_rule_limits(&p->r, node, rule);
+	good = good && read_rule_expires(p, node, rule);
 	good =
 	    read_rule_addresses(p, read_find(node, "addresses"), rule) && good;
 	const struct doc_node *credential = read_find(node, "credential");

@@ -67,6 +67,7 @@ struct load_rule {
 	enum foreign_mode foreign;
 	enum load_reporting report;
 	struct load_limits limits;
+	uint64_t expires_s; /* since 1970; 0: it does not */
 	struct load_pattern *patterns;
 	uint32_t n_patterns;
 	struct load_query *queries;

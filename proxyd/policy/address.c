@@ -2,6 +2,7 @@
 #include "policy/address.h"
 #include "policy/hostset.h"
 #include "policy/inside.h"
+#include "policy/walk.h"
 
 struct block {
 	uint8_t first[16]; /* IPv4: the first four bytes */
@@ -237,7 +238,7 @@ rule_opens(const struct image *m, uint32_t rule, const struct ip *ip)
 }
 
 static enum opening
-pattern_opens(const struct image *m, uint32_t host, uint16_t port,
+pattern_opens(const struct image *m, uint32_t host, const struct address_of *of,
     const struct ip *ip)
 {
 	uint32_t first = image_word(m, TABLE_HOSTS, host, HOST_LIST);
@@ -253,7 +254,8 @@ pattern_opens(const struct image *m, uint32_t host, uint16_t port,
 		uint32_t flags =
 		    image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS);
 		if ((flags & RULE_DENY) != 0 ||
-		    image_word(m, TABLE_ROUTES, route, ROUTE_PORT) != port)
+		    walk_has_expired(m, rule, of->now_s) ||
+		    image_word(m, TABLE_ROUTES, route, ROUTE_PORT) != of->port)
 			continue;
 		enum opening o = literal ? OPEN_EXACT : rule_opens(m, rule, ip);
 		best = o > best ? o : best;
@@ -262,20 +264,19 @@ pattern_opens(const struct image *m, uint32_t host, uint16_t port,
 }
 
 static enum opening
-opens(const struct program *p, struct slice host, uint16_t port,
-    const struct ip *ip)
+opens(const struct program *p, const struct address_of *of, const struct ip *ip)
 {
 	struct host_matches found;
 	enum opening best = CLOSED;
 
 	if (address_is_metadata(ip))
 		return CLOSED;
-	hostset_match(&p->image, host, &found);
+	hostset_match(&p->image, of->host, &found);
 	for (uint32_t i = 0; i < found.n; i++) {
 		if (found.at[i].deny_only)
 			continue;
 		enum opening o =
-		    pattern_opens(&p->image, found.at[i].host, port, ip);
+		    pattern_opens(&p->image, found.at[i].host, of, ip);
 		best = o > best ? o : best;
 	}
 	return best;
@@ -283,9 +284,11 @@ opens(const struct program *p, struct slice host, uint16_t port,
 
 bool
 program_opens(const struct program *p, struct slice host, uint16_t port,
-    const struct ip *ip)
+    const struct ip *ip, uint64_t now_s)
 {
-	return opens(p, host, port, ip) != CLOSED;
+	const struct address_of of = { host, port, now_s };
+
+	return opens(p, &of, ip) != CLOSED;
 }
 
 static bool
@@ -305,18 +308,19 @@ is_own(const struct ip *ip, const struct ip *own, size_t n_own)
 }
 
 enum reason
-address_judge(const struct program *p, struct slice host, uint16_t port,
+address_judge(const struct program *p, const struct address_of *of,
     const struct ip *ip, const struct ip *own, size_t n_own)
 {
 	struct ip literal;
-	enum reason refused =
-	    ip_parse(host, &literal) ? REASON_DST_PRIVATE : REASON_UP_PRIVATE;
+	enum reason refused = ip_parse(of->host, &literal) ?
+	    REASON_DST_PRIVATE :
+	    REASON_UP_PRIVATE;
 
 	if (ip->family != 4 && ip->family != 6)
 		return refused;
 	if (address_is_metadata(ip))
 		return refused;
-	enum opening o = opens(p, host, port, ip);
+	enum opening o = opens(p, of, ip);
 	if (o == CLOSED && !address_is_global(ip))
 		return refused;
 	/* A prefix is too wide a word to mean the host itself. */

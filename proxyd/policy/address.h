@@ -16,17 +16,24 @@
 #include "base/reason.h"
 #include "policy/program.h"
 
+/* Whom an address is to be dialled for, and when. */
+struct address_of {
+	struct slice host; /* canonical */
+	uint16_t port;
+	uint64_t now_s; /* as facts.now_s: expired rules open nothing */
+};
+
 /*
  * own, n_own	the host's own addresses as read at this moment
  *
  * Returns REASON_ALLOW; REASON_UP_PRIVATE for a range that is not globally
- * reachable and that no rule opens, or REASON_DST_PRIVATE if `host` is itself a
+ * reachable and that no rule opens, or REASON_DST_PRIVATE if the host is itself a
  * literal address; else REASON_DST_SELF for one of `own` (loopback of a rule
  * that names it literally excepted).
  * A range refused here is opened by program_opens(), metadata never.
  */
-enum reason address_judge(const struct program *p, struct slice host,
-    uint16_t port, const struct ip *ip, const struct ip *own, size_t n_own);
+enum reason address_judge(const struct program *p, const struct address_of *of,
+    const struct ip *ip, const struct ip *own, size_t n_own);
 
 /* True for the metadata addresses of any cloud, in any embedding. */
 bool address_is_metadata(const struct ip *ip);

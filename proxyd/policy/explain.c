@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "policy/inside.h"
 #include "policy/method.h"
@@ -102,6 +103,35 @@ put_missing_rule(struct buf *out, const struct facts *f)
 	buf_put_str(out, scheme_is_passed(f->scheme) ? "`" : "/**`");
 }
 
+/* A rule that would have allowed it, had it not expired. */
+static void
+put_expired(struct buf *out, const struct program *p, const struct facts *f)
+{
+	char text[CLOCK_TEXT_SIZE];
+	struct host_matches found;
+	const char *why;
+	struct walk w;
+
+	if (!p->expires)
+		return;
+	hostset_match(&p->image, f->host.n == 0 ? f->sni : f->host, &found);
+	walk_init(&w, &p->image, &found, NULL);
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
+		uint32_t rule =
+		    image_word(&p->image, TABLE_ROUTES, r, ROUTE_RULE);
+		if (!walk_has_expired(&p->image, rule, f->now_s))
+			continue;
+		why = policy_stumble(p, f, rule);
+		if (why == NULL || strcmp(why, "time") != 0)
+			continue;
+		clock_text(program_expires(p, rule) * 1000000, text);
+		buf_put_str(out, "; ");
+		put_rule(out, p, rule);
+		buf_putf(out, " allowed it until %.19sZ", text);
+		return;
+	}
+}
+
 static void
 put_no_rule(struct buf *out, const struct program *p, const struct facts *f,
     const struct verdict *v)
@@ -116,6 +146,7 @@ put_no_rule(struct buf *out, const struct program *p, const struct facts *f,
 		buf_put_str(out, " with this query");
 	if (v->reason == REASON_HTTP_UPGRADE && f->upgrade)
 		buf_put_str(out, " with an upgrade");
+	put_expired(out, p, f);
 	if (v->nearest != VERDICT_NONE)
 		put_nearest(out, p, f, v);
 	else
@@ -209,6 +240,7 @@ policy_stumble(const struct program *p, const struct facts *f, uint32_t rule)
 {
 	static const char *const names[] = { "host", "port",
 		"scheme or upgrade", "path", "method", "query", NULL };
+	static const char expired[] = "time";
 	uint8_t folded[LIMIT_PATH_SIZE];
 	bool passed = scheme_is_passed(f->scheme);
 	enum progress best = PROGRESS_NONE;
@@ -218,7 +250,7 @@ policy_stumble(const struct program *p, const struct facts *f, uint32_t rule)
 
 	walk_prepare(&request, f, folded);
 	hostset_match(&p->image, f->host, &found);
-	walk_init(&w, &p->image, &found);
+	walk_init(&w, &p->image, &found, NULL);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
 		if (image_word(&p->image, TABLE_ROUTES, r, ROUTE_RULE) != rule)
 			continue;
@@ -227,5 +259,9 @@ policy_stumble(const struct program *p, const struct facts *f, uint32_t rule)
 		    walk_request(&p->image, r, &request);
 		best = come > best ? come : best;
 	}
-	return passed && best == PROGRESS_SCHEME ? NULL : names[best];
+	const char *why =
+	    passed && best == PROGRESS_SCHEME ? NULL : names[best];
+	return why == NULL && walk_has_expired(&p->image, rule, f->now_s) ?
+	    expired :
+	    why;
 }

@@ -60,6 +60,10 @@ struct facts {
 	 */
 	enum reason fault;
 
+	/*
+	 * When: seconds since 1970.  0, nobody knows, is behind every `expires`.
+	 */
+	uint64_t now_s;
 	struct ip dst; /* where the client connected to; family 0: unknown */
 	uint16_t port; /* the port it connected to; 0: unknown */
 	enum scheme scheme;

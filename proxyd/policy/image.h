@@ -133,7 +133,8 @@ enum rule_flag {
 	RULE_ANY_METHOD = 32,	/* a deny rule without `methods:` */
 	RULE_SIGNED_URL = 64,	/* `signed_url: pass` */
 	RULE_REPORT = 128,	/* recorded, not enforced: stands last */
-	RULE_FLAGS = 255
+	RULE_EXPIRES = 256,	/* RULE_UNTIL says when */
+	RULE_FLAGS = 511
 };
 
 enum foreign_mode {
@@ -156,7 +157,8 @@ enum rule_word {
 	RULE_N_QUERIES,
 	RULE_PREFIXES,
 	RULE_N_PREFIXES,
-	RULE_LIMITS, /* record, or IMAGE_NONE */
+	RULE_UNTIL, /* seconds since 1970, two words, the upper first */
+	RULE_LIMITS = RULE_UNTIL + 2, /* record, or IMAGE_NONE */
 	RULE_N_CREDENTIALS,
 	RULE_CREDENTIALS, /* VERDICT_CREDENTIALS_MAX words */
 	RULE_WORDS = RULE_CREDENTIALS + 4
@@ -323,6 +325,14 @@ image_word(const struct image *m, unsigned table, uint32_t i, unsigned word)
 	const struct image_table *t = &m->tables[table];
 
 	return image_read(t->first + ((size_t)i * t->words + word) * 4);
+}
+
+/* Word `word` and the next as one number, the upper one first. */
+static inline uint64_t
+image_size(const struct image *m, unsigned table, uint32_t i, unsigned word)
+{
+	return (uint64_t)image_word(m, table, i, word) << 32 |
+	    image_word(m, table, i, word + 1);
 }
 
 /* The string whose first word is `word`. */

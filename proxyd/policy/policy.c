@@ -49,7 +49,7 @@ first_word(struct ask *a, const struct host_matches *found, uint32_t *denies)
 
 	*denies = VERDICT_NONE;
 	a->unenforced = REASON_ALLOW;
-	walk_init(&w, a->m, found);
+	walk_init(&w, a->m, found, a->f);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
 		bool is_deny = walk_is_deny(a->m, r);
 		if (is_deny && !walk_is_total(a->m, r))
@@ -237,12 +237,12 @@ judge_connection(struct ask *a, const struct program *p)
 static bool
 could_allow(struct ask *a)
 {
-	struct facts f = { .kind = FACTS_CONNECT };
+	struct facts f = { .kind = FACTS_CONNECT, .now_s = a->f->now_s };
 	const struct facts *asked = a->f;
 	struct walk w;
 	bool could = false;
 
-	walk_init(&w, a->m, &a->found);
+	walk_init(&w, a->m, &a->found, a->f);
 	a->f = &f;
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE && !could;
 	     r = walk_next(&w)) {
@@ -284,10 +284,13 @@ judge_dial(struct ask *a)
 	if (rule >= image_count(a->m, TABLE_RULES))
 		return REASON_INTERNAL;
 	a->v.rule = rule;
+	/* The worker may have asked a moment ago. */
+	if (walk_has_expired(a->m, rule, a->f->now_s))
+		return REASON_POLICY_CHANGED;
 	hostset_match(a->m, a->f->host, &a->found);
 	bool fits =
 	    walk_kind(a->m, &a->found, a->f->port) == scheme_kind(a->f->scheme);
-	walk_init(&w, a->m, &a->found);
+	walk_init(&w, a->m, &a->found, a->f);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
 		if (image_word(a->m, TABLE_ROUTES, r, ROUTE_RULE) != rule)
 			continue;
@@ -310,7 +313,7 @@ judge_rules(struct ask *a, const struct walk_request *request)
 	enum progress best = PROGRESS_NONE, enforced = PROGRESS_SCHEME;
 	struct walk w;
 
-	walk_init(&w, a->m, &a->found);
+	walk_init(&w, a->m, &a->found, a->f);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
 		enum progress come = walk_request(a->m, r, request);
 		uint32_t rule = image_word(a->m, TABLE_ROUTES, r, ROUTE_RULE);
@@ -474,22 +477,4 @@ policy_destination(const struct program *p, const struct ip *dst)
 	    host == IMAGE_NONE)
 		return (struct slice){ 0 };
 	return image_string(&p->image, TABLE_HOSTS, host, HOST_TEXT_S);
-}
-
-bool
-policy_judges_value(const struct program *p, struct slice host,
-    struct slice key)
-{
-	struct host_matches found;
-	struct walk w;
-
-	hostset_match(&p->image, host, &found);
-	walk_init(&w, &p->image, &found);
-	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
-		uint32_t rule =
-		    image_word(&p->image, TABLE_ROUTES, r, ROUTE_RULE);
-		if (querycond_judges_value(&p->image, rule, key))
-			return true;
-	}
-	return false;
 }

@@ -66,7 +66,7 @@ void policy_explain(const struct program *p, const struct facts *f,
 
 /*
  * For `duenna explain`: what rule `rule` stumbles over with a request, such as
- * "path"; NULL if it matches.
+ * "path"; "time" if it would match and has expired; NULL if it matches.
  */
 const char *policy_stumble(const struct program *p, const struct facts *f,
     uint32_t rule);

@@ -140,6 +140,8 @@ program_open(struct slice image, enum err *err)
 		*err = ERR_INTEGRITY;
 		return NULL;
 	}
+	for (uint32_t i = 0; i < program_n_rules(p) && !p->expires; i++)
+		p->expires = program_expires(p, i) != 0;
 	return p;
 }
 
@@ -246,17 +248,22 @@ program_rule_host(const struct program *p, uint32_t rule, struct slice *host)
 	return kind == HOST_EXACT || kind == HOST_LITERAL;
 }
 
+uint64_t
+program_expires(const struct program *p, uint32_t rule)
+{
+	return image_size(&p->image, TABLE_RULES, rule, RULE_UNTIL);
+}
+
+bool
+program_may_expire(const struct program *p)
+{
+	return p->expires;
+}
+
 uint32_t
 program_n_limits(const struct program *p)
 {
 	return image_count(&p->image, TABLE_LIMITS);
-}
-
-static uint64_t
-limits_size(const struct image *m, uint32_t i, unsigned word)
-{
-	return (uint64_t)image_word(m, TABLE_LIMITS, i, word) << 32 |
-	    image_word(m, TABLE_LIMITS, i, word + 1);
 }
 
 struct program_limits
@@ -269,8 +276,9 @@ program_limits(const struct program *p, uint32_t rule)
 		return (struct program_limits){ .index = VERDICT_NONE };
 	return (struct program_limits){
 		.index = i,
-		.body = limits_size(m, i, LIMITS_BODY),
-		.upload_per_hour = limits_size(m, i, LIMITS_UPLOAD),
+		.body = image_size(m, TABLE_LIMITS, i, LIMITS_BODY),
+		.upload_per_hour =
+		    image_size(m, TABLE_LIMITS, i, LIMITS_UPLOAD),
 		.requests_per_minute =
 		    image_word(m, TABLE_LIMITS, i, LIMITS_REQUESTS),
 		.connections =

@@ -86,6 +86,12 @@ struct program_rule program_rule(const struct program *p, uint32_t rule);
 bool program_rule_host(const struct program *p, uint32_t rule,
     struct slice *host);
 
+/* `expires:` of a rule, seconds since 1970; 0: it does not. */
+uint64_t program_expires(const struct program *p, uint32_t rule);
+
+/* Does any rule? */
+bool program_may_expire(const struct program *p);
+
 /* `limits:` of a rule; 0 where it says nothing. */
 struct program_limits {
 	uint32_t index; /* one a rule that has some; or VERDICT_NONE */
@@ -118,9 +124,9 @@ struct ip program_refusal_address(const struct program *p);
 
 /*
  * Does any rule of this name and port open `ip` by `addresses:`, or name it as
- * a literal host?  (policy/address.h asks; never true for metadata.)
+ * a literal host, and has not expired?  (policy/address.h asks; never true for metadata.)
  */
 bool program_opens(const struct program *p, struct slice host, uint16_t port,
-    const struct ip *ip);
+    const struct ip *ip, uint64_t now_s);
 
 #endif

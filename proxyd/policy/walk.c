@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/walk.h"
 #include "base/limits.h"
+#include "policy/inside.h"
 #include "policy/method.h"
 #include "policy/pathglob.h"
+#include "policy/policy.h"
 #include "policy/querycond.h"
 #include "wire/urlpath.h"
 
 void
 walk_init(struct walk *w, const struct image *m,
-    const struct host_matches *found)
+    const struct host_matches *found, const struct facts *f)
 {
 	w->m = m;
+	w->f = f;
 	w->n = 0;
 	for (uint32_t i = 0; i < found->n; i++) {
 		uint32_t host = found->at[i].host;
@@ -21,6 +24,15 @@ walk_init(struct walk *w, const struct image *m,
 		w->lists[w->n].deny_only = found->at[i].deny_only;
 		w->n++;
 	}
+}
+
+bool
+walk_has_expired(const struct image *m, uint32_t rule, uint64_t now_s)
+{
+	uint32_t flags = image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS);
+	uint64_t until = image_size(m, TABLE_RULES, rule, RULE_UNTIL);
+
+	return (flags & RULE_EXPIRES) != 0 && (now_s == 0 || now_s >= until);
 }
 
 static uint32_t
@@ -72,8 +84,14 @@ walk_next(struct walk *w)
 	for (;;) {
 		bool deny_only = false;
 		uint32_t route = take_lowest(w, &deny_only);
-		if (route == IMAGE_NONE || !deny_only ||
-		    walk_is_deny(w->m, route))
+		if (route == IMAGE_NONE)
+			return route;
+		if (w->f != NULL &&
+		    walk_has_expired(w->m,
+			image_word(w->m, TABLE_ROUTES, route, ROUTE_RULE),
+			w->f->now_s))
+			continue;
+		if (!deny_only || walk_is_deny(w->m, route))
 			return route;
 	}
 }
@@ -95,7 +113,7 @@ walk_kind(const struct image *m, const struct host_matches *found,
 {
 	struct walk w;
 
-	walk_init(&w, m, found);
+	walk_init(&w, m, found, NULL);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
 		if (image_word(m, TABLE_ROUTES, r, ROUTE_PORT) == port)
 			return scheme_kind((enum scheme)image_word(m,
@@ -176,4 +194,22 @@ walk_prepare(struct walk_request *r, const struct facts *f, uint8_t *folded)
 				      folded, &path, &fail) != PARSE_DONE ||
 		    path.has_encoded_dots;
 	r->path = pathglob_fold(f->path, folded);
+}
+
+bool
+policy_judges_value(const struct program *p, struct slice host,
+    struct slice key)
+{
+	struct host_matches found;
+	struct walk w;
+
+	hostset_match(&p->image, host, &found);
+	walk_init(&w, &p->image, &found, NULL);
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
+		uint32_t rule =
+		    image_word(&p->image, TABLE_ROUTES, r, ROUTE_RULE);
+		if (querycond_judges_value(&p->image, rule, key))
+			return true;
+	}
+	return false;
 }

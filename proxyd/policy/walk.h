@@ -24,6 +24,7 @@ enum progress {
 /* The routes of several patterns, merged. */
 struct walk {
 	const struct image *m;
+	const struct facts *f; /* borrowed */
 	uint32_t n;
 	struct {
 		uint32_t at, end; /* in TABLE_LISTS */
@@ -31,11 +32,15 @@ struct walk {
 	} lists[HOSTSET_MATCHES_MAX];
 };
 
+/* Without those that have expired at the time of `f`; NULL: with them. */
 void walk_init(struct walk *w, const struct image *m,
-    const struct host_matches *found);
+    const struct host_matches *found, const struct facts *f);
 
 /* The next route, or IMAGE_NONE.  Those that cannot count are left out. */
 uint32_t walk_next(struct walk *w);
+
+/* Does rule `rule` not exist any more? */
+bool walk_has_expired(const struct image *m, uint32_t rule, uint64_t now_s);
 
 bool walk_is_deny(const struct image *m, uint32_t route);
 
@@ -56,7 +61,7 @@ struct walk_request {
 /*
  * The kind (policy/scheme.h) of all connections to that port of the name whose
  * patterns are `found`: that of the first rule, allow or deny, that fits host
- * and port.  Rules of another kind do not speak about them.
+ * and port, expired or not.  Rules of another kind do not speak about them.
  */
 enum scheme walk_kind(const struct image *m, const struct host_matches *found,
     uint16_t port);

@@ -55,7 +55,8 @@ ask(const struct program *p, struct slice name)
 		sum += policy_kind(p, &f.dst, f.port, &said);
 		touch(said);
 	}
-	sum += address_judge(p, name, 443, &ip, &ip, 1);
+	const struct address_of of = { name, 443, 1 };
+	sum += address_judge(p, &of, &ip, &ip, 1);
 }
 
 static void

@@ -19,6 +19,7 @@ STAGES = ['host', 'port', 'scheme', 'path', 'method', 'query']
 REASON = {'host': None, 'port': 'dst.port', 'scheme': 'http.upgrade',
           'path': 'http.path_denied', 'method': 'http.method_denied',
           'query': 'http.query_denied'}
+EARLIER, LATER = '2026-01-01T00:00:00Z', '2096-01-01T00:00:00Z'
 SUB = "!$&'()*+,;=:@"
 
 
@@ -179,6 +180,11 @@ def is_total(rule, pattern):
         and split(pattern)[3] in (None, '/**')
 
 
+def live(rules):
+    """Those that have not expired, when decide.c asks."""
+    return [rule for rule in rules if rule.get('expires', LATER) == LATER]
+
+
 def connection(rules, ask):
     """Host, port and scheme, before any request: (reason, rule) or None; or
     the reason alone with which it would be refused, were that enforced."""
@@ -186,8 +192,9 @@ def connection(rules, ask):
     best = enforced = 0
     of_name = 'tls.sni_denied' if scheme in ('https', 'tls') else \
         'http.host_denied'
+    # What is spoken there does not change when a rule expires.
     fits = kind(scheme) == kind_there(rules, host, port)
-    for rule in rules:
+    for rule in live(rules):
         deny = 'deny' in rule
         for pattern in patterns(rule):
             if deny and not is_total(rule, pattern):
@@ -261,6 +268,7 @@ def hides(a, pa, b, pb):
     if kind(sa) != kind(sb):
         return porta == portb and host_covers(ha, hb)
     return (sa, porta) == (sb, portb) and 'query' not in a and \
+        a.get('expires', '9') >= b.get('expires', '9') and \
         (all_a or not all_b and set(methods(b)) <= set(methods(a))) and \
         not (b.get('encoded_slash') and 'allow' in a and
              not a.get('encoded_slash')) and host_covers(ha, hb) and \
@@ -289,6 +297,8 @@ def decide(rules, ask):
         return refused
     best = enforced = 3  # the connection is there
     for i, rule in enumerate(rules):
+        if not live([rule]):
+            continue
         come = progress(rule, ask)
         if come == 6 and rule.get('report'):
             return 'report:' + (refused or REASON[STAGES[enforced]]), \
@@ -356,6 +366,8 @@ def random_rule(r, i):
         rule['query'] = query
     if kind == 'allow' and r.random() < .3:
         rule['encoded_slash'] = True
+    if kind == 'allow' and r.random() < .2:
+        rule['expires'] = r.choice([EARLIER, LATER])
     if kind == 'allow' and r.random() < .35:
         rule['report'] = 'all' if set(methods(rule)) - {'GET', 'HEAD'} else \
             r.choice(['all', True])

@@ -63,6 +63,7 @@ bed_load_want(struct bed *b, const struct bed_want *want)
 		.include = include,
 		.ctx = &files,
 		.preset = want->preset,
+		.now_s = want->now_s,
 		.trusted = want->trusted };
 	enum err err;
 

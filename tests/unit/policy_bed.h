@@ -18,6 +18,7 @@ struct bed_want {
 	bool preset;
 	const char *name; /* which of its policies; NULL: all are looked at */
 	const char *repo; /* the value of the parameter `repo`, or NULL */
+	uint64_t now_s;	  /* for warnings of `expires` */
 	bool trusted;	  /* as if it lay in the owner's directory; advice */
 	const struct bed_file {
 		const char *name, *text;

@@ -29,7 +29,8 @@ judge(struct slice host, uint16_t port, const struct ip *ip)
 
 	for (size_t i = 0; i < COUNT_OF(own); i++)
 		own[i] = ip_of(slice_of_str(own_texts[i]));
-	return address_judge(bed.program, host, port, ip, own, COUNT_OF(own));
+	const struct address_of of = { host, port, 0 };
+	return address_judge(bed.program, &of, ip, own, COUNT_OF(own));
 }
 
 /* The next word of a row. */
@@ -159,8 +160,9 @@ address_refuses_metadata_that_came_past_the_loader(void **state)
 	    "version: 1\npolicies:\n  p:\n    rules:\n"
 	    "      - {allow: 'http://10.96.0.1/**', addresses: [10.96.0.1]}\n");
 	assert_non_null(b.program);
-	assert_int_equal(address_judge(b.program, SLICE("10.96.0.1"), 80,
-			     &before, NULL, 0),
+	const struct address_of literal = { SLICE("10.96.0.1"), 80, 0 };
+	const struct address_of forced_of = { name, 80, 0 };
+	assert_int_equal(address_judge(b.program, &literal, &before, NULL, 0),
 	    REASON_ALLOW);
 	program_free(b.program);
 	assert_true(replace(buf_slice(&b.image), loaded, forced) >= 2);
@@ -170,8 +172,8 @@ address_refuses_metadata_that_came_past_the_loader(void **state)
 	struct facts f =
 	    bed_request(b.program, "GET", "http://169.254.169.254/");
 	assert_int_equal(policy_decide(b.program, &f).reason, REASON_ALLOW);
-	assert_false(program_opens(b.program, name, 80, &ip));
-	assert_int_equal(address_judge(b.program, name, 80, &ip, NULL, 0),
+	assert_false(program_opens(b.program, name, 80, &ip, 0));
+	assert_int_equal(address_judge(b.program, &forced_of, &ip, NULL, 0),
 	    REASON_DST_PRIVATE);
 	bed_release(&b);
 }

@@ -270,9 +270,11 @@ policy_opens_addresses_of_what_passes(void **state)
 
 	assert_true(ip_parse(SLICE("fd00::7"), &six));
 	assert_true(ip_parse(SLICE("fd00::8"), &other));
-	assert_true(program_opens(b->program, SLICE("fd00::7"), 5432, &six));
-	assert_false(program_opens(b->program, SLICE("fd00::7"), 5433, &six));
-	assert_false(program_opens(b->program, SLICE("fd00::7"), 5432, &other));
+	assert_true(program_opens(b->program, SLICE("fd00::7"), 5432, &six, 0));
+	assert_false(
+	    program_opens(b->program, SLICE("fd00::7"), 5433, &six, 0));
+	assert_false(
+	    program_opens(b->program, SLICE("fd00::7"), 5432, &other, 0));
 }
 
 int

@@ -35,7 +35,7 @@ walk_keeps_the_order_of_the_file(void **state)
 	assert_non_null(b.program);
 	const struct image *m = &b.program->image;
 	hostset_match(m, SLICE("x.a.test"), &found);
-	walk_init(&w, m, &found);
+	walk_init(&w, m, &found, NULL);
 	for (size_t i = 0; i < COUNT_OF(all); i++)
 		assert_int_equal(walk_next(&w), all[i]);
 	assert_int_equal(walk_next(&w), IMAGE_NONE);
@@ -46,7 +46,7 @@ walk_keeps_the_order_of_the_file(void **state)
 
 	/* A label that wildcards do not cover: of them the deny rules alone. */
 	hostset_match(m, SLICE("_y.a.test"), &found);
-	walk_init(&w, m, &found);
+	walk_init(&w, m, &found, NULL);
 	assert_int_equal(walk_next(&w), 2);
 	assert_int_equal(walk_next(&w), 4);
 	assert_int_equal(walk_next(&w), IMAGE_NONE);
