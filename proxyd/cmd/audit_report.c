@@ -242,7 +242,8 @@ print_text(const struct report *r)
 						"",
 		    r->groups[i].what);
 	if (r->n > ROWS_MAX || other)
-		printf("       … and %zu kinds more\n",
+		printf("       … and %zu kinds more: duenna audit report "
+		       "--json\n",
 		    (r->n > ROWS_MAX ? r->n - ROWS_MAX : 0) + other);
 }
 

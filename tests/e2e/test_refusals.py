@@ -2,6 +2,7 @@
 """What is refused: the reason on the client's side and in the log, and nothing
 at the origin."""
 import json
+import re
 
 import pytest
 
@@ -119,6 +120,20 @@ def test_the_end_of_a_run_says_what_was_blocked_and_where_the_log_is(bed):
     assert 'evil.test' in got.err and '.jsonl' in got.err, got
     quiet = here.run('curl -sS https://evil.test/', ['--quiet'])
     assert 'evil.test' not in quiet.err, quiet
+
+
+def test_the_end_of_a_run_says_the_most_frequent_first_and_not_all(bed):
+    here = bed(READ)
+    got = here.run('for i in 1 2 3 4 5 6 7 8 9 10 11 12; do '
+                   'curl -sS http://no$i.test/; done; '
+                   'curl -sS http://no12.test/; curl -sS http://no12.test/x')
+    rows = re.findall(r'^ +(\d+)x (\S+) +(.*)$', got.err, re.M)
+    assert len(rows) == 10 and rows[0][0] == '3', got
+    assert 'no12.test' in rows[0][2], got
+    assert {n for n, _, _ in rows[1:]} == {'1'}, got
+    assert 'and 2 kinds more: duenna audit report --json' in got.err, got
+    out = here.duenna('audit', 'report', '--json')[1]
+    assert len(json.loads(out)['groups']) == 12, out
 
 
 def test_nothing_that_was_blocked_steers_a_terminal(bed):
