@@ -17,7 +17,7 @@ spend_name(struct page *page, uint32_t rule, struct slice host)
 	uint32_t max = program_limits(page->program, rule).names;
 	struct names *names = &page->names;
 
-	if (!program_rule(page->program, rule).wildcard)
+	if (!program_rule_is_wild(page->program, rule))
 		return true;
 	if (max != 0)
 		names = names_of(&page->names_of_rules, rule);

@@ -47,6 +47,27 @@ on_dialled(const struct dial_answer *a, void *arg)
 	flow_run(r->flow);
 }
 
+static void
+dial(struct request *r, const struct pool_key *key)
+{
+	const struct flow *f = r->flow;
+	struct sandbox *sb = f->sandbox;
+	struct slice only;
+	const struct dial_ask ask = {
+		.generation = r->generation,
+		.rule = key->rule,
+		.host = &r->host,
+		.name_it = !program_rule_host(r->generation->program, key->rule,
+		    &only),
+		.port = f->port,
+		.tls = f->is_tls,
+		.alpn = f->has_alpn,
+		.flow = f->name,
+	};
+
+	r->asked = sb->asks->dial(sb->asks_arg, sb, &ask, on_dialled, r);
+}
+
 void
 request_reach(struct exchange *x, void *arg)
 {
@@ -54,18 +75,6 @@ request_reach(struct exchange *x, void *arg)
 	struct flow *f = r->flow;
 	struct sandbox *sb = f->sandbox;
 	const struct pool_key key = request_pool_key(r);
-	struct slice only;
-	const struct dial_ask ask = {
-		.generation = r->generation,
-		.rule = key.rule,
-		.host = &r->host,
-		.name_it =
-		    !program_rule_host(r->generation->program, key.rule, &only),
-		.port = f->port,
-		.tls = f->is_tls,
-		.alpn = f->has_alpn,
-		.flow = f->name,
-	};
 	struct stream *s = x->want_fresh ? NULL : pool_take(sb->pool, &key);
 
 	if (!r->counted) {
@@ -86,7 +95,7 @@ request_reach(struct exchange *x, void *arg)
 		    "too many upstream connections");
 		return;
 	}
-	r->asked = sb->asks->dial(sb->asks_arg, sb, &ask, on_dialled, r);
+	dial(r, &key);
 }
 
 void

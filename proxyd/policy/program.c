@@ -207,7 +207,6 @@ program_rule(const struct program *p, uint32_t rule)
 {
 	const struct image *m = &p->image;
 	uint32_t first = image_word(m, TABLE_RULES, rule, RULE_ROUTES);
-	uint32_t n = image_word(m, TABLE_RULES, rule, RULE_N_ROUTES);
 	uint32_t flags = image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS);
 	struct program_rule r = {
 		.name = image_string(m, TABLE_RULES, rule, RULE_NAME_S),
@@ -220,16 +219,26 @@ program_rule(const struct program *p, uint32_t rule)
 		    image_word(m, TABLE_RULES, rule, RULE_N_CREDENTIALS),
 	};
 
-	for (uint32_t i = first; i < first + n; i++) {
-		uint32_t host = image_word(m, TABLE_ROUTES, i, ROUTE_HOST);
-		uint32_t kind = image_word(m, TABLE_HOSTS, host, HOST_KIND);
-		if (kind == HOST_STAR || kind == HOST_DOUBLE)
-			r.wildcard = true;
-	}
 	for (uint32_t i = 0; i < r.n_credentials; i++)
 		r.credentials[i] =
 		    image_word(m, TABLE_RULES, rule, RULE_CREDENTIALS + i);
 	return r;
+}
+
+bool
+program_rule_is_wild(const struct program *p, uint32_t rule)
+{
+	const struct image *m = &p->image;
+	uint32_t first = image_word(m, TABLE_RULES, rule, RULE_ROUTES);
+	uint32_t n = image_word(m, TABLE_RULES, rule, RULE_N_ROUTES);
+
+	for (uint32_t i = first; i < first + n; i++) {
+		uint32_t host = image_word(m, TABLE_ROUTES, i, ROUTE_HOST);
+		uint32_t kind = image_word(m, TABLE_HOSTS, host, HOST_KIND);
+		if (kind == HOST_STAR || kind == HOST_DOUBLE)
+			return true;
+	}
+	return false;
 }
 
 bool

@@ -70,14 +70,16 @@ struct program_rule {
 	struct slice file; /* where it stands */
 	uint32_t line;
 	bool deny;
-	bool report;   /* recorded, not enforced */
-	bool wildcard; /* its host has `*` or `**`: a dial names the host */
+	bool report; /* recorded, not enforced */
 	uint32_t n_credentials;
 	uint32_t credentials[VERDICT_CREDENTIALS_MAX];
 };
 
 uint32_t program_n_rules(const struct program *p);
 struct program_rule program_rule(const struct program *p, uint32_t rule);
+
+/* A host of it has `*` or `**`: a dial names the host.  Looks at each pattern. */
+bool program_rule_is_wild(const struct program *p, uint32_t rule);
 
 /*
  * The host of a rule that has one only, an exact name or a literal address:

@@ -29,7 +29,8 @@ check_allowed(const struct request *r, const struct facts *f)
 	CHECK(!rule.deny && f->host.n != 0 && r->port != 0);
 	/* A name that the worker did not give is the rule's only one. */
 	if (program_rule_host(program, r->rule, &only))
-		CHECK(!rule.wildcard && slice_eq(f->host, only));
+		CHECK(!program_rule_is_wild(program, r->rule) &&
+		    slice_eq(f->host, only));
 	else
 		CHECK(slice_eq(f->host, r->host));
 }

@@ -52,11 +52,11 @@ program_tells_what_is_in_it(void **state)
 	assert_true(slice_eq_str(r.file, "policy.yaml"));
 	assert_int_equal(r.line, 5);
 	assert_true(r.deny);
-	assert_false(r.wildcard);
+	assert_false(program_rule_is_wild(p, 0));
 	r = program_rule(p, 1);
 	assert_true(slice_eq_str(r.name, "rule-2"));
 	assert_false(program_rule_host(p, 1, &host));
-	assert_true(program_rule(p, 2).wildcard);
+	assert_true(program_rule_is_wild(p, 2));
 	assert_false(program_rule_host(p, 2, &host));
 	assert_true(program_rule_host(p, 3, &host));
 	assert_true(slice_eq_str(host, "a.test"));
