@@ -7,7 +7,7 @@
 
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck disable=SC2016 # the dollars are for awk
-git ls-files 'proxyd/*.[ch]' 'nft/*.[ch]' 'tests/*.[ch]' | xargs awk '
+git ls-files 'proxyd/*.[ch]' 'nft/*.[ch]' 'tests/*.[ch]' 'tests/*.py' | xargs awk '
 function ended() {
 	if (last == "" || table) return
 	limit = last ~ /\.h$/ ? 200 : 500
