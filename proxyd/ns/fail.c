@@ -48,6 +48,11 @@ static const char *const remedy_proc =
 static const char *const remedy_nft =
     "nf_tables is needed in this kernel. As root: modprobe -a nf_tables "
     "nft_chain_nat nft_redir nft_ct nft_log nfnetlink_log";
+/* user_namespaces(7): since 5.12 root's map wants it of whoever unshared. */
+static const char *const remedy_root =
+    "Root without CAP_SETFCAP, CAP_SETUID and CAP_SETGID is not enough. Start "
+    "duenna as an ordinary user, who needs no capability: --user 1000:1000 "
+    "(Docker, Podman), securityContext: {runAsUser: 1000} (Kubernetes).";
 static const char *const remedy_kernel =
     "This kernel was built without it, or a list of system calls around "
     "duenna forbids it; of memory files so does the sysctl "
@@ -151,7 +156,8 @@ remedy_of(enum fail_what what, int number)
 	if (what == FAIL_USER)
 		return remedy_user(&f, number);
 	/* AppArmor lets the namespace be made and takes its capabilities. */
-	if (refused && what != FAIL_PROC && what != FAIL_KERNEL)
+	if (refused && what != FAIL_PROC && what != FAIL_KERNEL &&
+	    what != FAIL_ROOT)
 		user = remedy_user(&f, number);
 	if (user != NULL)
 		return user;
@@ -166,6 +172,8 @@ remedy_of(enum fail_what what, int number)
 		return remedy_nft;
 	case FAIL_PROC:
 		return remedy_proc;
+	case FAIL_ROOT:
+		return remedy_root;
 	case FAIL_KERNEL:
 		return remedy_kernel;
 	case FAIL_USER:

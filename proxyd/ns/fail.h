@@ -22,6 +22,7 @@ struct fail {
 /* What a kernel, profile or container may refuse: each has its remedy. */
 enum fail_what {
 	FAIL_USER,  /* a user namespace */
+	FAIL_ROOT,  /* to be root there, for one without capabilities */
 	FAIL_NET,   /* a network namespace, or its loopback */
 	FAIL_MOUNT, /* a mount, or a mount namespace */
 	FAIL_OVERLAY,

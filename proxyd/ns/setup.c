@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -72,6 +73,8 @@ static int
 make_user(struct fail *fail)
 {
 	long uid = geteuid(), gid = getegid();
+	bool bare =
+	    uid == 0 && prctl(PR_CAPBSET_READ, CAP_SETFCAP, 0, 0, 0) == 0;
 	char map[64];
 
 	/* Without this /proc/self belongs to root, and we cannot write there. */
@@ -91,7 +94,7 @@ make_user(struct fail *fail)
 	return 0;
 
 fail:
-	return fail_refused(fail, FAIL_USER,
+	return fail_refused(fail, bare ? FAIL_ROOT : FAIL_USER,
 	    "cannot write the map of a user namespace");
 }
 

@@ -60,7 +60,7 @@ class Container:
 
 
 @pytest.fixture(scope='module')
-def container():
+def container(peers):  # they make the folder that all is in
     it = Container()
     done = it.run([], 'true')
     if done.returncode:
@@ -98,6 +98,28 @@ def test_a_container_is_told_the_remedy_and_it_is_enough(container, kind):
     assert done.stdout == 'RAN\nCapEff:\t0000000000000000\n', done
     said = container.run(remedy, '/opt/duenna', 'doctor')
     assert said.returncode == 0, said
+
+
+REMEDY = [word for name in ('seccomp', 'apparmor', 'systempaths')
+          for word in ('--security-opt', name + '=unconfined')]
+BARE = [*REMEDY, '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges']
+
+
+def test_no_capability_is_needed_but_by_root(container):
+    done = container.run(BARE, *RUN)
+    user = re.findall('--user [0-9:]+', done.stderr)
+    assert done.returncode == 125 and 'RAN' not in done.stdout, done
+    assert 'Root without CAP_SETFCAP' in done.stderr and user, done
+    home = '/home/v/project'
+    os.makedirs(container.root + home)
+    shutil.copy(container.root + '/home/u/project/duenna.yaml',
+                container.root + home)
+    subprocess.run(['chown', '-R', '1000:1000', container.root + '/home/v'],
+                   check=True)
+    done = container.run([*BARE, *user[0].split(' '), '-e', 'HOME=/home/v',
+                          '-w', home], *RUN)
+    assert (done.returncode, done.stdout) == (
+        0, 'RAN\nCapEff:\t0000000000000000\n'), done
 
 
 def test_with_half_of_the_remedy_nothing_is_run(container):
