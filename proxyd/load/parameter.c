@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/parameter.h"
 #include "base/ascii.h"
+#include "base/limits.h"
 #include "base/nearest.h"
 #include "policy/program.h"
 #include "wire/host.h"
@@ -244,6 +245,9 @@ parameters_read(const struct read *r, const struct load_policy_in *in,
 		    "expected a mapping from names to types, such as `{repo: "
 		    "repository}`");
 	uint32_t n = node == NULL ? 0 : node->n;
+	if (n > LIMIT_POLICY_PARAMETERS)
+		return read_refuse(r, node, "more than %d parameters",
+		    LIMIT_POLICY_PARAMETERS);
 	out->list = arena_alloc(r->arena, (n + 2) * sizeof(*out->list));
 	program_sandbox_name(policy, in->digits, name);
 	add_built_in(out, "sandbox",
