@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from bed import TREE, as_user, base, give, program, roles_of
+from bed import TREE, as_user, give, program, roles_of
 from ns_bed import NO_UNSHARE
 
 RULES = '- allow: https://ok.test/**\n'

@@ -65,8 +65,10 @@ CLIENTS = {
     'fetch': ('node', "node -e \"fetch('URL').then(r => r.text())"
               '.then(console.log)"'),
     'npm': ('npm', 'npm view --registry URL x'),
-    'go': ('go', 'cd go && go build -o get get.go && ./get URL'),
-    'java': ('javac', 'javac Get.java && java Get URL'),
+    'go': ('go', 'cd go && go build -o new get.go && mv new get && '
+           './get URL'),
+    'java': ('javac', 'javac -d new Get.java && mv new classes && '
+             'java -cp classes Get URL'),
     'perl': ('perl', "perl -MHTTP::Tiny -e 'print HTTP::Tiny->new("
              'verify_SSL => 1)->get("URL")->{content}\''),
     'chromium': ('chromium', CHROMIUM),
@@ -82,8 +84,8 @@ CLIENTS = {
         'urllib.request', 'urlopen', 'read().decode()')),
     'bare-go': ('go', 'until test -x go/get; do sleep .1; done; ' + BARE +
                 'go/get URL'),
-    'bare-java': ('javac', 'until test -s Get.class; do sleep .1; done; ' +
-                  BARE + 'java Get URL'),
+    'bare-java': ('javac', 'until test -d classes; do sleep .1; done; ' +
+                  BARE + 'java -cp classes Get URL'),
 }
 ABSENT = {  # how a library that is not there says so
     'requests': "No module named 'requests'",
@@ -102,8 +104,8 @@ def said(peers):
     here = Bed(RULES, peers=peers,
                files={'Get.java': JAVA, 'go/get.go': GO})
     script = 'mkdir out\n'
-    for name, (program, command) in CLIENTS.items():
-        if is_here(program):
+    for name, (needs, command) in CLIENTS.items():
+        if is_here(needs):
             command = command.replace('URL', 'https://ok.test/' + name)
             script += '(%s) >out/%s 2>&1 &\n' % (
                 command.replace('NAME', name), name)
@@ -120,9 +122,9 @@ def said(peers):
 @pytest.mark.slow
 @pytest.mark.parametrize('name', CLIENTS)
 def test_who_trusts(said, name):
-    program = CLIENTS[name][0]
-    if not is_here(program):
-        pytest.skip(program + ' is not installed')
+    needs = CLIENTS[name][0]
+    if not is_here(needs):
+        pytest.skip(needs + ' is not installed')
     text = said[name]
     if name in ABSENT and ABSENT[name] in text:
         pytest.skip('not installed: ' + text.split('\n')[-2])
