@@ -65,9 +65,10 @@ enum stage {
 	STAGE_DONE,
 };
 
-struct
-    sandbox; /* monitor_report.c: for people, as soon as it is known; with --json as the
- * very last line. */
+struct sandbox;
+
+/* monitor_report.c: for people, as soon as it is known; with --json as the very
+ * last line. */
 void report_text(struct monitor *m);
 void report_json(struct monitor *m);
 

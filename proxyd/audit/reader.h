@@ -10,7 +10,8 @@
 
 enum reader_got {
 	READER_LINE, /* a line, without its LF */
-	READER_LONG, /* the front of a line above LINE_SIZE_MAX; the rest is dropped */
+	/* The front of a line above LINE_SIZE_MAX; the rest is dropped. */
+	READER_LONG,
 	READER_CUT, /* what stands behind the last LF */
 	READER_END,
 	READER_FAILED, /* the file cannot be read: errno */

@@ -23,8 +23,8 @@ struct stream_buf {
 
 /*
  * Room for `n` bytes behind the last one; n is at most what `max` leaves, and
- * `max` at most STREAM_BUF_MAX.  The
- * bytes may move to the front.  NULL: no memory.
+ * `max` at most STREAM_BUF_MAX.  The bytes may move to the front.  NULL: no
+ * memory.
  */
 MUST_USE uint8_t *stream_buf_tail(struct stream_buf *b, size_t n, size_t max);
 

@@ -126,7 +126,8 @@ struct ip program_refusal_address(const struct program *p);
 
 /*
  * Does any rule of this name and port open `ip` by `addresses:`, or name it as
- * a literal host, and has not expired?  (policy/address.h asks; never true for metadata.)
+ * a literal host, and has not expired?  (policy/address.h asks; never true for
+ * metadata.)
  */
 bool program_opens(const struct program *p, struct slice host, uint16_t port,
     const struct ip *ip, uint64_t now_s);

@@ -70,8 +70,8 @@ typedef void leaf_on_done(struct leaf *leaf, enum reason reason, void *arg);
 
 /*
  * Ask for one that leaf_find() did not have, for `who`.  `on_done` is called
- * exactly once, from the loop, unless it is cancelled; several that wait for one name ask
- * the keeper once.  It may not free the cache.
+ * exactly once, from the loop, unless it is cancelled; several that wait for one
+ * name ask the keeper once.  It may not free the cache.
  *
  * NULL with ERR_CLOSED (the keeper is away), ERR_FULL (the budget is spent) or
  * ERR_MEMORY.
