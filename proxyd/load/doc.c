@@ -257,6 +257,8 @@ syntax_advice(const char *problem, const char *context)
 	if (strstr(problem, "cannot start any token") != NULL)
 		return "; indent with blanks, and quote what begins with a "
 		       "sign";
+	if (strstr(problem, "',' or ']'") != NULL)
+		return "; close the bracket, and quote in it what has a `{`";
 	if (strstr(problem, "<document start>") != NULL)
 		return "; one file has one document, and nothing behind it";
 	return "";
