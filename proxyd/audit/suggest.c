@@ -113,6 +113,9 @@ why_not(const struct event *e)
 	case REASON_DST_UNMAPPED_IP:
 	case REASON_DST_PRIVATE:
 		return "an address without a name; a rule can name an address";
+	case REASON_UP_PRIVATE:
+		return "its address is not public; see `addresses` and "
+		       "`private`";
 	case REASON_HTTP_UPGRADE:
 		return "an upgrade; no rule allows one";
 	case REASON_CRED_CLIENT_AUTH:

@@ -221,14 +221,23 @@ what_no_rule_would_change_is_only_told(void **state UNUSED)
 	event_reason(&e, REASON_TLS_SNI_DENIED);
 	event_str(&e, FIELD_SNI, "no.ca.test");
 	suggest_put(suggest, &e);
+	event_init(&e, EVENT_REQUEST_END);
+	event_str(&e, FIELD_VERDICT, "deny");
+	event_reason(&e, REASON_UP_PRIVATE);
+	event_str(&e, FIELD_METHOD, "GET");
+	event_str(&e, FIELD_HOST, "corp.test");
+	event_number(&e, FIELD_PORT, 443);
+	event_str(&e, FIELD_PATH, "/x");
+	suggest_put(suggest, &e);
 	make();
 	assert_int_equal(sum.n_rules, 1);
-	assert_int_equal(sum.n_others, 5);
+	assert_int_equal(sum.n_others, 6);
 	assert_true(says("#   1 x deny.rule GET api.test:443/never/x (a rule"));
 	assert_true(says("dns.denied only.asked.test (only asked for"));
 	assert_false(says("dns.denied evil.test"));
 	assert_true(says("GET 192.0.2.9:443/x (an address"));
 	assert_true(says("BREW pot.test:443/ (a method"));
+	assert_true(says("up.private GET corp.test:443/x (its address"));
 	assert_true(says("tls.sni_denied no.ca.test (connected"));
 }
 
