@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "cmd/cmd.h"
 #include "priv/role.h"
 #include "proxyd/roles.h"
@@ -21,7 +22,7 @@ static const struct {
 	{ "check", check_main, "errors and warnings of a policy" },
 	{ "explain", explain_main, "which rule decides on a URL, and why" },
 	{ "audit", audit_main,
-	    "what was decided: show, report, verify, replay" },
+	    "what was decided: show, tail, report, suggest, verify" },
 	{ "ca", ca_main, "certificates for the sandbox" },
 	{ "doctor", doctor_main, "what this machine can do, what is missing" },
 };
@@ -114,7 +115,11 @@ main(int argc, char **argv)
 		argv[1] = who;
 		return commands[i].main(argc - 1, argv + 1);
 	}
-	fprintf(stderr, "duenna: no command '%s'\n\n", argv[1]);
+	struct nearest near = nearest_to(slice_of_str(argv[1]));
+	for (size_t i = 0; i < COUNT_OF(commands); i++)
+		nearest_look(&near, slice_of_str(commands[i].name));
+	fprintf(stderr, "duenna: no command '%s'" NEAREST_FMT "\n\n", argv[1],
+	    NEAREST_ARG(near));
 	print_usage(stderr);
 	return CMD_USAGE;
 }
