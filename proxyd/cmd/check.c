@@ -119,7 +119,7 @@ check(struct check *c, int n, char **files)
 int
 check_main(int argc, char **argv)
 {
-	static char usual[] = "duenna.yaml";
+	static char usual[] = CMD_POLICY;
 	char *files[] = { usual };
 	static struct check c;
 	int option;

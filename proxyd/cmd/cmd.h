@@ -10,6 +10,8 @@
 #define CMD_USAGE 2 /* wrong arguments */
 #define CMD_FAULT 125 /* duenna itself failed */
 
+#define CMD_POLICY "duenna.yaml" /* the policy, where none is named */
+
 int run_main(int argc, char **argv);
 int init_main(int argc, char **argv);
 int check_main(int argc, char **argv);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "cmd/cmd.h"
 #include "cmd/config.h"
 #include "proxyd/policy_file.h"
 
@@ -193,7 +194,10 @@ open_policy(struct opened *o, struct load_policy_in *in, const char *file,
 	int fd = policy_file_open(&o->files, file, &why);
 
 	if (fd < 0) {
-		load_error(report, file_at(file), "%s", why);
+		bool first = strcmp(file, CMD_POLICY) == 0 &&
+		    access(file, F_OK) != 0 && errno == ENOENT;
+		load_error(report, file_at(file), "%s%s", why,
+		    first ? "; `duenna init` writes one to begin with" : "");
 		return false;
 	}
 	in->trusted = policy_file_is_trusted(&o->files);

@@ -354,8 +354,7 @@ explain(struct explain *e)
 int
 explain_main(int argc, char **argv)
 {
-	static struct explain e = { .want.file = "duenna.yaml",
-		.method = "GET" };
+	static struct explain e = { .want.file = CMD_POLICY, .method = "GET" };
 	int option;
 
 	optind = 1;

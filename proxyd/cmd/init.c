@@ -162,9 +162,11 @@ write_policy(const struct init *i, struct slice text)
 		errno = ENOSPC;
 	if (close(fd) != 0 || n != (ssize_t)text.n)
 		return say_errno(i->policy);
-	printf("%s is written; `duenna check` and read it, then `duenna run -- "
-	       "COMMAND`\n",
-	    i->policy);
+	bool usual = strcmp(i->policy, CMD_POLICY) == 0;
+	printf("%s is written; `duenna check%s%s` and read it, then `duenna "
+	       "run%s%s -- COMMAND`\n",
+	    i->policy, usual ? "" : " ", usual ? "" : i->policy,
+	    usual ? "" : " --policy ", usual ? "" : i->policy);
 	return 0;
 }
 
@@ -197,7 +199,7 @@ take_option(struct init *i, int option)
 int
 init_main(int argc, char **argv)
 {
-	struct init i = { .policy = "duenna.yaml" };
+	struct init i = { .policy = CMD_POLICY };
 	struct buf text;
 	int option;
 

@@ -209,12 +209,14 @@ find_policy(struct monitor_config *cfg)
 {
 	if (cfg->policy != NULL)
 		return true;
-	if (access("duenna.yaml", F_OK) == 0) {
-		cfg->policy = "duenna.yaml";
+	if (access(CMD_POLICY, F_OK) == 0) {
+		cfg->policy = CMD_POLICY;
 		return true;
 	}
-	fputs("duenna: no policy: give --policy FILE or --allow URL, or make "
-	      "./duenna.yaml:\n"
+	fputs("duenna: no policy: give --policy FILE, --preset NAME or --allow "
+	      "URL, or make\n"
+	      "./duenna.yaml; `duenna init` writes one to begin with, the "
+	      "least is:\n"
 	      "\n"
 	      "    version: 1\n"
 	      "    policies: {mine: {rules: [{allow: "

@@ -164,8 +164,17 @@ def test_a_shell_completes_what_the_commands_say(words, offered):
     assert set(done.stdout.split()) == offered, done
 
 
+@pytest.mark.parametrize('args', [('check',), ('explain', 'https://ok.test/')])
+def test_a_folder_without_a_policy_is_told_how_to_make_one(here, args):
+    os.unlink(here.project + '/duenna.yaml')
+    status, out, err = here.duenna(*args)
+    assert status != 0 and '`duenna init`' in out + err, (out, err)
+
+
 def test_an_unknown_command_or_option_is_usage(here):
     assert here.duenna('nonsense')[0] == 2
+    status, _, err = here.duenna('exlain')
+    assert status == 2 and 'did you mean `explain`?' in err, err
     status, _, err = here.duenna('serve')
     assert status == 2 and err, err
 

@@ -65,6 +65,8 @@ def test_of_a_run_it_has_what_that_one_asked_for(here):
         assert here.duenna('explain', *line.split())[0] == status, (line, written(here))
     code, out, _ = here.duenna('init', '--log', got.log, '--policy', 'p.yaml')
     assert code == 0 and written(here, 'p.yaml') == written(here)
+    assert '`duenna check p.yaml`' in out, out
+    assert '`duenna run --policy p.yaml -- COMMAND`' in out, out
 
 
 def test_it_writes_over_nothing_unless_it_is_told_to(here):

@@ -37,6 +37,7 @@ def test_without_a_policy_it_refuses_and_prints_how_to_make_one(here):
     os.unlink(here.project + '/duenna.yaml')
     got = here.run('touch ran')
     assert got.exit == 125 and 'version: 1' in got.err, got
+    assert '--preset' in got.err and '`duenna init`' in got.err, got
     assert not os.path.exists(here.project + '/ran')
 
 
