@@ -2,6 +2,7 @@
 #include <asm/ioctls.h>
 #include <errno.h>
 #include <linux/netlink.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -104,6 +105,26 @@ deny_limits(scmp_filter_ctx ctx)
 	return rc;
 }
 
+/*
+ * In a cgroup namespace of its own it could mount the cgroups that this run,
+ * and all who share them outside, are in: where their files are the caller's
+ * (root's always), freeze and kill them.  clone3 has its flags in memory, which
+ * is not looked at here; libraries go back to clone without it.
+ */
+static int
+deny_cgroups(scmp_filter_ctx ctx)
+{
+	static const int calls[] = { SCMP_SYS(unshare), SCMP_SYS(clone) };
+	int rc =
+	    seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+
+	for (size_t i = 0; rc == 0 && i < COUNT_OF(calls); i++)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), calls[i], 1,
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWCGROUP,
+			CLONE_NEWCGROUP));
+	return rc;
+}
+
 int
 filter_load(struct fail *fail)
 {
@@ -123,6 +144,8 @@ filter_load(struct fail *fail)
 		rc = deny_calls(ctx);
 	if (rc == 0)
 		rc = deny_limits(ctx);
+	if (rc == 0)
+		rc = deny_cgroups(ctx);
 	if (rc == 0)
 		rc = seccomp_load(ctx);
 

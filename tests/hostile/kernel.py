@@ -19,8 +19,7 @@ def settings_of_the_kernel():
         '/proc/sys/kernel/modprobe', '/proc/sys/net/ipv4/ip_forward',
         '/proc/sys/fs/suid_dumpable', '/proc/sys/fs/binfmt_misc/register',
         '/proc/sysrq-trigger', '/proc/sys/vm/drop_caches', '/sys/power/state',
-        '/sys/kernel/uevent_helper', '/sys/kernel/mm/ksm/run',
-        '/proc/1/oom_score_adj')], lambda: nested(
+        '/sys/kernel/uevent_helper', '/sys/kernel/mm/ksm/run')], lambda: nested(
             'mount -t proc p /proc && (echo 1 > /proc/sys/kernel/core_pattern)'
             ' && echo written', '-Urmpf'))
 
@@ -31,6 +30,29 @@ def groups_of_processes():
                   'none /tmp/cg && for f in cgroup.kill cgroup.freeze '
                   'cgroup.procs; do (echo 1 > /tmp/cg/$f) && echo $f; done; '
                   'done', '-UrmC')
+
+
+@attempt
+def groups_of_processes_as_they_are():
+    """In a user namespace without a map it is who it was, with every
+    capability until it becomes another program: who it was may be root."""
+    def writable():
+        checked(LIBC.unshare(0x10000000 | 0x20000 | 0x2000000))
+        os.makedirs('/tmp/groups', exist_ok=True)
+        for kind, option in ((b'cgroup2', None), (b'cgroup', b'freezer'),
+                             (b'cgroup', b'pids'), (b'cgroup', b'memory')):
+            if LIBC.mount(b'none', b'/tmp/groups', kind, 0, option) == 0 and \
+                    any(os.access('/tmp/groups/' + name, os.W_OK)
+                        for name in os.listdir('/tmp/groups')):
+                return True
+        return False
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(writable())
+        except OSError:
+            os._exit(0)
+    return os.waitpid(child, 0)[1]
 
 
 @attempt

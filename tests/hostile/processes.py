@@ -7,7 +7,7 @@ import resource
 import signal
 
 from tries import (ABSTRACT, BYSTANDER, LIBC, MEMORY, Harmless, attempt, call,
-                   checked, first, read)
+                   checked, first, read, write)
 
 
 @attempt
@@ -97,6 +97,12 @@ def first_process_limits():
     return first(*[lambda w=w: lower(w) for w in
                    (resource.RLIMIT_AS, resource.RLIMIT_NOFILE,
                     resource.RLIMIT_FSIZE, resource.RLIMIT_CPU)])
+
+
+@attempt
+def first_process_chosen_when_memory_is_out():
+    """Root may; the first process is the sandbox's own."""
+    return write('/proc/1/oom_score_adj', '1') and Harmless('its own')
 
 
 @attempt
