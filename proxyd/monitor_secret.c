@@ -222,15 +222,18 @@ command_is_ours(struct monitor *m, uint32_t i, const struct view *v)
 	for (uint32_t k = 0; k < c.n_args; k++) {
 		struct slice text = owner_credential_arg(m->owner, i, k);
 		snprintf(word, sizeof(word), "%.*s", SLICE_ARG(text));
-		if (word[0] != '/')
+		/* As a word of its own, or behind --option= */
+		const char *path = word[0] == '/' ? word : strstr(word, "=/");
+		if (path == NULL)
 			continue;
-		const char *where = reach_writes(v, word);
+		path += path[0] == '=';
+		const char *where = reach_writes(v, path);
 		if (where == NULL)
 			continue;
 		monitor_fail(m,
 		    "credential `%.*s`: its command names %s, which is in %s, "
 		    "where the sandbox may write. Keep it elsewhere.",
-		    SLICE_ARG(c.public.name), word, where);
+		    SLICE_ARG(c.public.name), path, where);
 		return false;
 	}
 	return true;

@@ -170,6 +170,7 @@ def test_a_command_where_the_sandbox_may_write_does_not_start(bed):
     os.symlink(here.project + '/later', here.home + '/planted')
     for command in ('[%s]' % path, '[/bin/sh, %s]' % path,
                     '[%s/not-there]' % here.project,
+                    '[/bin/cat, "--from=%s/later"]' % here.project,
                     '[%s/hop]' % here.home, '[%s/planted]' % here.home):
         here.write('.config/duenna/config.yaml', Bed.config().replace(
             '{file: token}', '{command: %s}' % command), 0o600)
