@@ -17,6 +17,8 @@ enum type {
 /* Room for "...(18446744073709551615 bytes, sha256:" 64 digits ")". */
 #define CUT_SIZE 112
 
+#define QTYPE_HTTPS 65
+
 static const struct {
 	const char *name, *meaning;
 } kinds[EVENT_COUNT] = {
@@ -169,12 +171,26 @@ event_has(const struct event *e, enum event_field field)
 	return (e->set & 1ULL << field) != 0;
 }
 
+/*
+ * Browsers ask for type HTTPS of each name that they open, and go on without
+ * (RFC 9460, section 3): an allowed page would count as blocked.
+ */
+static bool
+is_passing_question(const struct event *e, struct slice reason)
+{
+	return event_has(e, FIELD_QTYPE) &&
+	    event_number_of(e, FIELD_QTYPE) == QTYPE_HTTPS &&
+	    slice_eq_str(reason, reason_name(REASON_DNS_QTYPE));
+}
+
 bool
 event_is_denial(const struct event *e)
 {
+	struct slice reason = event_text_of(e, FIELD_REASON);
+
 	return slice_eq_str(event_text_of(e, FIELD_VERDICT), "deny") &&
-	    !slice_eq_str(event_text_of(e, FIELD_REASON),
-		reason_name(REASON_CLIENT_ABORT));
+	    !slice_eq_str(reason, reason_name(REASON_CLIENT_ABORT)) &&
+	    !is_passing_question(e, reason);
 }
 
 bool

@@ -162,7 +162,10 @@ void event_reason(struct event *e, enum reason reason);
 
 bool event_has(const struct event *e, enum event_field field);
 
-/* Was something refused?  What the sandbox itself gave up was not. */
+/*
+ * Was something refused?  What the sandbox itself gave up was not, nor was a
+ * question of type HTTPS for an allowed name.
+ */
 bool event_is_denial(const struct event *e);
 
 /* Was it let through only since that is not enforced (`report:`)? */

@@ -63,6 +63,26 @@ event_encode_takes_the_longest_texts_everywhere(void **state UNUSED)
 	assert_true(back.set == e.set);
 }
 
+/* DN-05: an allowed page is not "blocked" since a browser asked for more. */
+static void
+event_is_denial_passes_over_what_nobody_misses(void **state UNUSED)
+{
+	struct event e;
+
+	event_init(&e, EVENT_DNS);
+	event_str(&e, FIELD_VERDICT, "deny");
+	event_reason(&e, REASON_DNS_QTYPE);
+	event_number(&e, FIELD_QTYPE, 65);
+	assert_false(event_is_denial(&e));
+	event_number(&e, FIELD_QTYPE, 16);
+	assert_true(event_is_denial(&e));
+	event_number(&e, FIELD_QTYPE, 65);
+	event_reason(&e, REASON_DNS_DENIED);
+	assert_true(event_is_denial(&e));
+	event_reason(&e, REASON_CLIENT_ABORT);
+	assert_false(event_is_denial(&e));
+}
+
 /* LG-03 */
 static void
 event_encode_cuts_a_long_text_with_length_and_digest(void **state UNUSED)
@@ -193,6 +213,8 @@ main(void)
 		    event_encode_cuts_a_long_text_with_length_and_digest),
 		cmocka_unit_test(event_decode_refuses_what_no_encoder_writes),
 		cmocka_unit_test(event_names_and_keys_are_found_again),
+		cmocka_unit_test(
+		    event_is_denial_passes_over_what_nobody_misses),
 		cmocka_unit_test(
 		    event_check_says_what_is_missing_or_contradicts),
 	};
