@@ -263,8 +263,8 @@ put_comment(struct buf *out, struct wish *const *set, size_t n, bool wide)
 		    "see foreign_credentials\n");
 	if (all.placeholder)
 		buf_put_str(out,
-		    "      # - it had a placeholder: the rule needs its "
-		    "credential:\n");
+		    "      # - it had a placeholder: add `credential:` with "
+		    "its name\n");
 }
 
 static void

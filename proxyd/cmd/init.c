@@ -104,9 +104,13 @@ put_suggestion(const char *log, struct buf *out)
 		status = 0;
 	else if (s != NULL)
 		fprintf(stderr,
-		    "duenna: init: %s: nothing was refused there that a rule "
-		    "could allow, or too much for one file\n",
-		    log);
+		    out->failed ?
+			"duenna: init: %s: too much for one file; `duenna "
+			"audit suggest %s` can choose, with --host or --since\n" :
+			"duenna: init: %s: nothing was refused there that a "
+			"rule alone could allow; `duenna audit show %s` "
+			"says what was\n",
+		    log, log);
 	suggest_free(s);
 	close(w.fd);
 	return status;

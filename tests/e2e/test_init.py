@@ -97,4 +97,5 @@ def test_a_log_with_nothing_to_allow_makes_no_policy(here):
     assert here.run('true', ['--policy', here.home + '/old.yaml']).exit == 0
     code, _, err = here.duenna('init', '--last')
     assert code == 1 and 'nothing was refused' in err, err
+    assert '`duenna audit show /' in err, err
     assert not os.path.exists(here.project + '/duenna.yaml')
