@@ -122,6 +122,8 @@ why_not(const struct event *e)
 		return "a credential of the client's own; see "
 		       "`foreign_credentials`";
 	case REASON_CRED_MISPLACED:
+		return "a placeholder in a wrong place, or for a rule that "
+		       "lacks its `credential`";
 	case REASON_CRED_FOREIGN:
 	case REASON_CRED_PLAINTEXT:
 	case REASON_CRED_LEAK:

@@ -229,15 +229,19 @@ what_no_rule_would_change_is_only_told(void **state UNUSED)
 	event_number(&e, FIELD_PORT, 443);
 	event_str(&e, FIELD_PATH, "/x");
 	suggest_put(suggest, &e);
+	event_reason(&e, REASON_CRED_MISPLACED);
+	suggest_put(suggest, &e);
 	make();
 	assert_int_equal(sum.n_rules, 1);
-	assert_int_equal(sum.n_others, 6);
+	assert_int_equal(sum.n_others, 7);
 	assert_true(says("#   1 x deny.rule GET api.test:443/never/x (a rule"));
 	assert_true(says("dns.denied only.asked.test (only asked for"));
 	assert_false(says("dns.denied evil.test"));
 	assert_true(says("GET 192.0.2.9:443/x (an address"));
 	assert_true(says("BREW pot.test:443/ (a method"));
 	assert_true(says("up.private GET corp.test:443/x (its address"));
+	assert_true(says("GET corp.test:443/x (a placeholder in a wrong"));
+	assert_true(says("or for a rule that lacks its `credential`)"));
 	assert_true(says("tls.sni_denied no.ca.test (connected"));
 }
 
