@@ -130,6 +130,10 @@ report_text(struct monitor *m)
 		    "duenna: what was not enforced, as rules: duenna audit "
 		    "suggest %s\n",
 		    log);
+	if (m->n_denied != 0)
+		fprintf(stderr,
+		    "duenna: each refusal: duenna audit show --denied %s\n",
+		    log);
 	fprintf(stderr, "duenna: log: %s\n", log);
 	fprintf(stderr, "duenna: last hash: %s\n", buf_text(&m->last_hash));
 }

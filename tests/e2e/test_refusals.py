@@ -158,6 +158,10 @@ def test_the_report_groups_equal_refusals_and_counts_them(bed):
     got = here.run('curl -sS https://evil.test/; curl -sS https://evil.test/')
     assert '2x tls.sni_denied     https://evil.test\n' in got.err, got
     assert 'blocked: 2, alarms: 0' in got.err, got
+    # What is said to be done next does it.
+    line = next(l for l in got.err.splitlines() if '--denied' in l)
+    code, out, _ = here.duenna(*line.split('duenna ', 1)[1].split())
+    assert code == 0 and out.count('tls.sni_denied') == 2, out
     code, out, _ = here.duenna('audit', 'report', '--json', here.logs()[0])
     said = json.loads(out)
     assert code == 0 and said['alarms'] == 0
