@@ -8,7 +8,7 @@
 /* 198.18.0.0/15 without its first /24: the answerer, the refusal address. */
 #define ADDRESS_FIRST 0xc6120100U /* 198.18.1.0 */
 #define ADDRESSES (131072U - 256)
-#define NAMES_MAX (ADDRESSES / 4 * 3) /* so that probing stays short */
+#define NAMES_MAX (ADDRESSES / 8 * 7) /* so that probing stays short */
 
 struct program_build {
 	struct build b;

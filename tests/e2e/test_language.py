@@ -194,3 +194,16 @@ def test_check_says_which_credential_nobody_uses(bed):
     status, out, _ = here.duenna('check', 'duenna.yaml', 'user.yaml')
     assert status == 0 and 'credential `api`' not in out, out
     assert said not in here.run(['true']).err
+
+
+def test_100000_names_are_a_policy_and_what_has_no_address_is_said(bed):
+    here = bed('- allow: https://ok.test/**')
+    for n, status in ((100000, 0), (114465, 1)):
+        names = ''.join('        - https://n%d.test/**\n' % i
+                        for i in range(n))
+        here.write('project/many.yaml', 'version: 1\npolicies:\n  many:\n'
+                   '    rules:\n      - allow:\n' + names)
+        got, out, err = here.duenna('check', 'many.yaml')
+        assert got == status, out + err
+    assert 'more than 114464 host patterns' in out, out
+    here.write('project/many.yaml', '')
