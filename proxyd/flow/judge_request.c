@@ -311,6 +311,7 @@ request_judge(struct exchange *x, void *arg)
 		return;
 	if (f->sandbox->generation != NULL)
 		r->generation = generation_ref(f->sandbox->generation);
+	request_know(r, r->generation);
 	r->facts = f->facts;
 	r->facts.kind = FACTS_REQUEST;
 	r->facts.now_s = clock_wall_us() / 1000000;

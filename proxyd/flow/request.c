@@ -98,6 +98,13 @@ on_limit(void *arg)
 	flow_run(r->flow);
 }
 
+void
+request_know(struct request *r, const struct generation *g)
+{
+	r->x.refusal.code_only =
+	    g != NULL && program_shows_code_alone(g->program);
+}
+
 struct request *
 request_new(struct flow *f)
 {
@@ -122,6 +129,7 @@ request_new(struct flow *f)
 		free(r);
 		return NULL;
 	}
+	request_know(r, f->generation);
 	r->x.flow = f->name;
 	r->x.number = ++f->n_requests;
 	return r;

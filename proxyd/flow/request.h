@@ -72,6 +72,9 @@ void request_keep(struct exchange *x, struct stream *s, void *arg);
 
 struct pool_key request_pool_key(const struct request *r);
 
+/* What of its refusals is for the sandbox to see; `g` NULL: all. */
+void request_know(struct request *r, const struct generation *g);
+
 /* Look at what is pending in each phase; before each exchange_run(). */
 void request_judge_more(struct request *r);
 void request_reach_more(struct request *r);

@@ -123,6 +123,11 @@ put_why(const struct refusal *r, const char *between, struct buf *out)
 static void
 put_text(const struct refusal *r, const char *flow, struct buf *out)
 {
+	if (r->code_only) {
+		buf_putf(out, "duenna: %s; flow %s\n", reason_name(r->reason),
+		    flow);
+		return;
+	}
 	put_why(r, "\n", out);
 	buf_putf(out, "\n%s this in the audit log as flow %s\n",
 	    may_pass(r->reason) || r->retry_after_s != 0 ?
@@ -130,6 +135,18 @@ put_text(const struct refusal *r, const char *flow, struct buf *out)
 		"trying again will not help; the sandbox's owner may change "
 		"the policy and finds",
 	    flow);
+}
+
+/* The rule that decided, and what the nearest would allow. */
+static void
+put_rules(const struct refusal *r, struct json *j)
+{
+	json_key_text(j, "rule", r->rule);
+	json_key(j, "allowed");
+	json_array(j);
+	if (r->allowed.n != 0)
+		json_text(j, r->allowed);
+	json_array_end(j);
 }
 
 static void
@@ -140,7 +157,10 @@ put_json(const struct refusal *r, unsigned status, const char *flow,
 	struct json j;
 
 	buf_init(&why, WHY_MAX);
-	put_why(r, "; ", &why);
+	if (r->code_only)
+		buf_put_str(&why, reason_name(r->reason));
+	else
+		put_why(r, "; ", &why);
 	json_init(&j, out);
 	json_object(&j);
 	json_key_str(&j, "type", "about:blank");
@@ -149,13 +169,9 @@ put_json(const struct refusal *r, unsigned status, const char *flow,
 	json_key_text(&j, "detail", buf_slice(&why));
 	json_key_text(&j, "message", buf_slice(&why));
 	json_key_str(&j, "reason", reason_name(r->reason));
-	json_key_text(&j, "rule", r->rule);
 	json_key_str(&j, "flow", flow);
-	json_key(&j, "allowed");
-	json_array(&j);
-	if (r->allowed.n != 0)
-		json_text(&j, r->allowed);
-	json_array_end(&j);
+	if (!r->code_only)
+		put_rules(r, &j);
 	json_object_end(&j);
 	buf_put_byte(out, '\n');
 	buf_release(&why);

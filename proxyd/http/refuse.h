@@ -7,7 +7,9 @@
  * where to look.  application/problem+json (RFC 9457) where Accept prefers JSON:
  * type, title, status, detail, and of ours reason, rule, allowed, flow and
  * message, which is detail under the name that the clients of many APIs print.
- * Always Connection: close, Duenna-Reason, Duenna-Flow.
+ * With `code_only` the body has the reason's code and the flow, and of the JSON
+ * rule and allowed are left out.  Always Connection: close, Duenna-Reason,
+ * Duenna-Flow.
  */
 #ifndef HTTP_REFUSE_H
 #define HTTP_REFUSE_H
@@ -22,6 +24,7 @@
 struct refusal {
 	unsigned status; /* 0: the reason's own */
 	enum reason reason;
+	bool code_only;		/* `refusals: code`: nothing but the code */
 	uint32_t retry_after_s; /* 0: nobody knows */
 	struct buf
 	    what; /* owned; "DELETE https://h/p", escaped; may be empty */

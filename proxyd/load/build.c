@@ -97,6 +97,7 @@ build_finish(struct build *b, const struct image_form *form, struct slice name,
 	buf_put(out, slice_of(key, IMAGE_KEY_SIZE));
 	put_word(out, name_at);
 	put_word(out, (uint32_t)name.n);
+	put_word(out, b->flags);
 	for (unsigned t = 0; t < IMAGE_TABLES_MAX; t++) {
 		put_word(out, (uint32_t)at);
 		put_word(out,

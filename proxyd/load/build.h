@@ -16,6 +16,7 @@ struct build {
 	struct buf strings;		  /* begin behind the head */
 	struct slice last;		  /* the last string put: often again */
 	uint32_t last_at;
+	uint32_t flags; /* of the head; 0 after build_init() */
 };
 
 void build_init(struct build *b);

@@ -341,6 +341,7 @@ compile_program(struct compile_hosts *h, const struct load_policy_text *policy,
 		return false;
 	}
 	build_init(&p.b);
+	p.b.flags = policy->code_only ? PROGRAM_CODE_ONLY : 0;
 	give_addresses(&p);
 	put_nodes(&p);
 	put_hosts(&p);

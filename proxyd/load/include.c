@@ -272,7 +272,7 @@ read_inside(struct read_policy *p, const struct doc_node *node,
 	snprintf(advice, sizeof(advice),
 	    "`set:` beside the `include:` on line %u", s->at.line);
 	good = parameters_are_set(&p->r, &theirs, good ? advice : NULL) && good;
-	read_included_report(&p->r, body);
+	read_included_keys(&p->r, body);
 	p->scope = s;
 	good = read_rules(p, rules, policy) && good;
 	if (good)

@@ -27,7 +27,7 @@ static const struct read_key policy_keys[] = {
 	{ "parameters", READ_HERE },
 	{ "report", READ_HERE },
 	{ "limits", READ_LATER },
-	{ "refusals", READ_LATER },
+	{ "refusals", READ_HERE },
 	{ "expires", READ_LATER },
 	{ "credentials", READ_OWNER },
 	{ "sandboxes", READ_OWNER },
@@ -172,6 +172,24 @@ read_policy_rules(struct read_policy *p, const struct doc_node *body,
 }
 
 static bool
+read_refusals(const struct read *r, const struct doc_node *body,
+    struct load_policy_text *policy)
+{
+	static const char expected[] = "`full` or `code`";
+	const struct doc_node *node = read_find(body, "refusals");
+	struct slice text;
+
+	if (node == NULL)
+		return true;
+	if (!read_scalar(r, node, expected, &text))
+		return false;
+	policy->code_only = slice_eq_str(text, "code");
+	return policy->code_only || slice_eq_str(text, "full") ||
+	    read_refuse(r, node, "expected %s, found `%.*s`", expected,
+		SLICE_ARG(text));
+}
+
+static bool
 read_one(struct read_policy *p, const struct doc_node *key,
     struct load_policy_text *policy)
 {
@@ -191,7 +209,8 @@ read_one(struct read_policy *p, const struct doc_node *key,
 	p->r.parameters = &parameters;
 	bool good = read_rules(p, rules, policy) && named &&
 	    check_names(&p->r, policy) && read_policy_limits(&p->r, policy) &&
-	    read_policy_report(p, body, policy);
+	    read_policy_report(p, body, policy) &&
+	    read_refusals(&p->r, body, policy);
 	if (good)
 		parameters_warn_unused(&p->r, &parameters);
 	p->r.parameters = NULL;

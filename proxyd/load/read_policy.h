@@ -101,8 +101,8 @@ bool read_rule_report(const struct read *r, const struct doc_node *node,
 bool read_policy_report(struct read_policy *p, const struct doc_node *body,
     struct load_policy_text *policy);
 
-/* In a policy that is included it counts for nothing. */
-void read_included_report(const struct read *r, const struct doc_node *body);
+/* What counts for nothing in a policy that is included: a warning each. */
+void read_included_keys(const struct read *r, const struct doc_node *body);
 
 /* `credential:`; checked against the owner's configuration. */
 bool read_rule_credentials(struct read_policy *p, const struct doc_node *node,

@@ -180,12 +180,16 @@ read_policy_report(struct read_policy *p, const struct doc_node *body,
 }
 
 void
-read_included_report(const struct read *r, const struct doc_node *body)
+read_included_keys(const struct read *r, const struct doc_node *body)
 {
-	const struct doc_node *key = read_find_key(body, "report");
+	static const char *const keys[] = { "report", "refusals" };
 
-	if (key != NULL)
-		load_warn(r->report, read_at(r, key),
-		    "`report` of a policy that is included says nothing: it "
-		    "belongs in the one that is run");
+	for (size_t i = 0; i < COUNT_OF(keys); i++) {
+		const struct doc_node *key = read_find_key(body, keys[i]);
+		if (key != NULL)
+			load_warn(r->report, read_at(r, key),
+			    "`%s` of a policy that is included says nothing: "
+			    "it belongs in the one that is run",
+			    keys[i]);
+	}
 }

@@ -83,6 +83,7 @@ struct load_policy_text {
 	struct slice name;
 	struct load_rule *rules;
 	uint32_t n_rules;
+	bool code_only; /* `refusals: code` */
 };
 
 #endif

@@ -57,6 +57,8 @@ image_open(struct slice bytes, const struct image_form *form, struct image *m)
 	    image_read(bytes.p + HEAD_VERSION * 4) != IMAGE_VERSION ||
 	    image_read(bytes.p + HEAD_SIZE * 4) != bytes.n)
 		return false;
+	if ((image_flags(m) & ~form->flags) != 0)
+		return false;
 	const uint8_t *name = bytes.p + HEAD_NAME_S * 4;
 	if (!is_inside(bytes, image_read(name), image_read(name + 4)))
 		return false;

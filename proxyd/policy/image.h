@@ -18,7 +18,7 @@
 
 #include "base/slice.h"
 
-#define IMAGE_VERSION 2
+#define IMAGE_VERSION 3
 #define IMAGE_NONE UINT32_MAX	 /* no such record */
 #define IMAGE_SIZE_MAX 268435456 /* bytes; 200,000 rules need about 60 MiB */
 #define IMAGE_TABLES_MAX 16
@@ -28,15 +28,22 @@
 enum image_head {
 	HEAD_MAGIC, /* "dPRG" or "dOWN" */
 	HEAD_VERSION,
-	HEAD_SIZE,		       /* of the whole image, in bytes */
-	HEAD_KEY,		       /* four words */
-	HEAD_NAME_S = HEAD_KEY + 4,    /* the policy's name */
-	HEAD_TABLES = HEAD_NAME_S + 2, /* offset and count of each */
+	HEAD_SIZE,		    /* of the whole image, in bytes */
+	HEAD_KEY,		    /* four words */
+	HEAD_NAME_S = HEAD_KEY + 4, /* the policy's name */
+	HEAD_FLAG_BITS = HEAD_NAME_S + 2,
+	HEAD_TABLES, /* offset and count of each */
 	HEAD_WORDS = HEAD_TABLES + 2 * IMAGE_TABLES_MAX
 };
 
 #define IMAGE_PROGRAM 0x64505247
 #define IMAGE_OWNER 0x644f574e
+
+/* Of a program. */
+enum program_flag {
+	PROGRAM_CODE_ONLY = 1, /* `refusals: code` */
+	PROGRAM_FLAGS = 1
+};
 
 enum program_table {
 	TABLE_NODES,
@@ -318,6 +325,12 @@ struct image {
 	} tables[IMAGE_TABLES_MAX];
 };
 
+static inline uint32_t
+image_flags(const struct image *m)
+{
+	return image_read(m->bytes.p + (size_t)HEAD_FLAG_BITS * 4);
+}
+
 /* Word `word` of record `i` of `table`. */
 static inline uint32_t
 image_word(const struct image *m, unsigned table, uint32_t i, unsigned word)
@@ -375,6 +388,7 @@ struct image_form {
 	const uint32_t *words; /* of a record, a row a table */
 	const struct image_check *checks;
 	size_t n_checks;
+	uint32_t flags; /* bits that its head may have */
 };
 
 /*

@@ -78,7 +78,7 @@ static const struct image_check checks[] = {
 /* clang-format on */
 
 const struct image_form inside_owner = { IMAGE_OWNER, OWNER_TABLES, words,
-	checks, COUNT_OF(checks) };
+	checks, COUNT_OF(checks), 0 };
 
 struct owner *
 owner_open(struct slice image, enum err *err)

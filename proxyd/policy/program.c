@@ -80,7 +80,7 @@ static const struct image_check checks[] = {
 /* clang-format on */
 
 const struct image_form inside_program = { IMAGE_PROGRAM, PROGRAM_TABLES, words,
-	checks, COUNT_OF(checks) };
+	checks, COUNT_OF(checks), PROGRAM_FLAGS };
 
 /* What the rows above cannot say. */
 static bool
@@ -194,6 +194,12 @@ program_sandbox_name(struct slice policy, struct slice digits,
 	snprintf(out, PROGRAM_SANDBOX_SIZE, "%.*s-%.*s",
 	    SLICE_ARG(slice_first(policy, 35)),
 	    SLICE_ARG(digits.n == 0 ? SLICE("0000") : slice_first(digits, 4)));
+}
+
+bool
+program_shows_code_alone(const struct program *p)
+{
+	return (image_flags(&p->image) & PROGRAM_CODE_ONLY) != 0;
 }
 
 uint32_t

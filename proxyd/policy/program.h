@@ -36,6 +36,9 @@ struct slice program_image(const struct program *p);
 
 struct slice program_policy_name(const struct program *p);
 
+/* `refusals: code`: nothing but the reason's code is for the sandbox to see. */
+bool program_shows_code_alone(const struct program *p);
+
 #define PROGRAM_SANDBOX_SIZE 41 /* bytes of a sandbox's name, and a NUL */
 
 /*

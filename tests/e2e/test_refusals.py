@@ -103,6 +103,63 @@ def test_a_refusal_in_json_is_a_problem_of_rfc_9457(bed):
     assert said['message'] == said['detail'], got
 
 
+BY_CODE = '''version: 1
+policies:
+  test:
+    refusals: code
+    rules:
+      - name: reading-rule
+        allow: https://ok.test/public/**
+      - name: cut-out
+        deny: https://ok.test/secret/**
+      - name: up
+        allow: https://nowhere.test/**
+'''
+
+
+def test_refusals_by_code_show_nothing_of_the_rules(bed, peers):
+    """A policy's refusals, a connection's, an upstream's, a bad request's."""
+    peers.resolve({'nowhere.test': [{'fail': 'nxdomain'}]})
+    here = bed(BY_CODE)
+    urls = [('https://ok.test/public/x', '-X POST', 'http.method_denied'),
+            ('https://ok.test/secret/x', '', 'deny.rule'),
+            ('https://evil.test/', '', 'tls.sni_denied'),
+            ('https://nowhere.test/', '', 'up.resolve'),
+            ('https://ok.test/public/%2e%2e/x', '--path-as-is',
+             'http.path_invalid'),
+            ('https://ok.test/public/x', "-H 'Content-Length: x'",
+             'http.framing')]
+    got = here.run('; '.join('curl -sSi %s %s %s' % (json_, more, url)
+                             for url, more, _ in urls for json_ in
+                             ("", "-H 'Accept: application/json'")))
+    answers = re.split(r'^HTTP/1\.1 ', got.out, flags=re.M)[1:]
+    assert len(answers) == 2 * len(urls), got
+    for i, answer in enumerate(answers):
+        head, body = answer.split('\n\n', 1)
+        reason = urls[i // 2][2]
+        fields = dict(line.lower().split(': ', 1)
+                      for line in head.split('\n')[1:] if line)
+        assert fields['duenna-reason'] == reason, answer
+        flow = fields['duenna-flow']
+        assert set(fields) == {
+            'content-type', 'content-length', 'cache-control', 'connection',
+            'x-content-type-options', 'duenna-reason', 'duenna-flow'}, answer
+        if body[0] != '{':
+            assert body.lower() == 'duenna: %s; flow %s\n' % (reason, flow)
+            continue
+        said = json.loads(body)
+        assert set(said) == {'type', 'title', 'status', 'detail', 'message',
+                             'reason', 'flow'}, answer
+        assert said['detail'] == said['message'] == said['reason'] == reason
+    ends = [r for r in got.audit if r['event'] == 'request.end']
+    assert [r['reason'] for r in ends] == [
+        reason for _, _, reason in urls for _ in '12'], got
+    assert 'cut-out' in str(ends), ends
+    code, out, _ = here.duenna('explain', '-X', 'POST',
+                               'https://ok.test/public/x')
+    assert code == 1 and 'reading-rule' in out, out
+
+
 def test_git_and_whoever_asks_for_text_gets_text(bed):
     here = bed(READ)
     got = here.run('git ls-remote https://ok.test/acme/widgets.git')

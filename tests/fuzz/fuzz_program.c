@@ -71,6 +71,7 @@ ask_program(struct slice image)
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		ask(p, slice_of_str(names[i]));
 	touch(program_policy_name(p));
+	sum += program_shows_code_alone(p);
 	for (uint32_t i = 0; i < program_n_rules(p) && i < 64; i++) {
 		struct program_rule r = program_rule(p, i);
 		touch(r.name);
@@ -134,8 +135,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size >= HEAD_WORDS * 4) {
 		put_word(copy + HEAD_VERSION * 4, IMAGE_VERSION);
 		put_word(copy + HEAD_SIZE * 4, (uint32_t)size);
+		put_word(copy + HEAD_FLAG_BITS * 4,
+		    copy[HEAD_FLAG_BITS * 4] & PROGRAM_FLAGS);
 		put_word(copy + HEAD_MAGIC * 4, IMAGE_PROGRAM);
 		ask_program(slice_of(copy, size));
+		put_word(copy + HEAD_FLAG_BITS * 4, 0);
 		put_word(copy + HEAD_MAGIC * 4, IMAGE_OWNER);
 		ask_owner(slice_of(copy, size));
 	}

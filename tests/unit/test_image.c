@@ -17,7 +17,7 @@ static const struct image_check checks[] = {
 };
 
 static const struct image_form form = { 0x74657374, 2, words, checks,
-	COUNT_OF(checks) };
+	COUNT_OF(checks), 1 };
 
 /* An image of one record in each table. */
 static void
@@ -87,6 +87,25 @@ image_refuses_another_magic_version_or_size(void **state)
 	}
 }
 
+static void
+image_refuses_flags_that_nobody_knows(void **state)
+{
+	const uint32_t more[] = { 0, 0, 0 };
+	uint8_t *last;
+	struct image m;
+	struct buf out;
+
+	(void)state;
+	make(&out, SLICE("text"), more);
+	last = out.p + HEAD_FLAG_BITS * 4 + 3;
+	*last = 1;
+	assert_true(image_open(buf_slice(&out), &form, &m));
+	assert_int_equal(image_flags(&m), 1);
+	*last = 2;
+	assert_false(image_open(buf_slice(&out), &form, &m));
+	buf_release(&out);
+}
+
 int
 main(void)
 {
@@ -94,6 +113,7 @@ main(void)
 		cmocka_unit_test(image_reads_what_was_built),
 		cmocka_unit_test(image_refuses_references_that_lead_out),
 		cmocka_unit_test(image_refuses_another_magic_version_or_size),
+		cmocka_unit_test(image_refuses_flags_that_nobody_knows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

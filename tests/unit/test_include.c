@@ -55,6 +55,12 @@ static const struct bed_file files[] = {
 	{ "owners.yaml", "version: 1\ncredentials: {}\npolicies: {p: {}}\n" },
 	{ "Upper Case.yaml", HEAD "      - allow: https://ok.test/\n" },
 	{ "private.yaml", HEAD "      - allow: https://10.1.2.3/\n" },
+	{ "settings.yaml",
+	    "version: 1\n"
+	    "policies:\n"
+	    "  p:\n"
+	    "    refusals: code\n"
+	    "    rules: [{allow: https://ok.test/}]\n" },
 	{ "outer.yaml", HEAD "      - allow: https://ok.test/${repo}\n" },
 };
 
@@ -247,6 +253,9 @@ static const struct {
 	  "        methods: [GET]\n",
 	    "policy.yaml:8:9: unknown key `methods`; expected one of "
 	    "`include`, `name`, `set`, `credentials`\n" },
+	{ "      - include: settings.yaml\n",
+	    "warning: `refusals` of a policy that is "
+	    "included says nothing: it belongs in the one that is run\n" },
 	{ "      - include: [one.yaml]\n",
 	    "policy.yaml:7:18: expected `preset/NAME`, or the path of a file" },
 };

@@ -74,6 +74,28 @@ program_tells_what_is_in_it(void **state)
 	bed_release(&b);
 }
 
+static void
+program_says_what_the_sandbox_sees_of_refusals(void **state)
+{
+	static const struct {
+		const char *line;
+		bool code_only;
+	} rows[] = { { "", false }, { "    refusals: full\n", false },
+		{ "    refusals: code\n", true } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		char text[512];
+		struct bed b;
+		snprintf(text, sizeof(text), "%s%s", policy, rows[i].line);
+		bed_load(&b, config, text);
+		assert_non_null(b.program);
+		assert_int_equal(program_shows_code_alone(b.program),
+		    rows[i].code_only);
+		bed_release(&b);
+	}
+}
+
 /* An image cut or changed anywhere is refused, or harmless. */
 static void
 program_refuses_what_is_not_whole(void **state)
@@ -166,6 +188,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(program_tells_what_is_in_it),
+		cmocka_unit_test(
+		    program_says_what_the_sandbox_sees_of_refusals),
 		cmocka_unit_test(program_refuses_what_is_not_whole),
 		cmocka_unit_test(program_maps_only_what_is_sealed),
 		cmocka_unit_test(program_is_the_same_each_time),
