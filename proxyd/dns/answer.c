@@ -39,6 +39,16 @@ decide(const struct program *p, struct dns_said *said)
 	said->reason = said->verdict.reason;
 }
 
+/* Where a refused name leads: to the connection that is explained, or nowhere. */
+static void
+refuse_name(const struct program *p, struct dns_answer *a)
+{
+	if (program_denies_names(p))
+		a->rcode = DNS_NXDOMAIN;
+	else
+		a->ip = program_refusal_address(p);
+}
+
 /* What policy says of a well-formed question. */
 static struct dns_answer
 judge(const struct program *p, const struct dns_query *q, struct dns_said *said)
@@ -57,14 +67,14 @@ judge(const struct program *p, const struct dns_query *q, struct dns_said *said)
 		if (fail.reason == REASON_DNS_MALFORMED)
 			a.rcode = DNS_NXDOMAIN;
 		else
-			a.ip = program_refusal_address(p);
+			refuse_name(p, &a);
 		return a;
 	}
 	memcpy(said->name, host.text, host.n);
 	said->facts.host = slice_of(said->name, host.n);
 	decide(p, said);
 	if (said->reason != REASON_ALLOW && said->reason != REASON_DNS_QTYPE)
-		a.ip = program_refusal_address(p);
+		refuse_name(p, &a);
 	else if (program_address(p, said->facts.host, &a.ip))
 		a.ttl_s = LIMIT_DNS_TTL_S;
 	return a;

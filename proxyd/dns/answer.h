@@ -4,8 +4,9 @@
  *
  * An allowed name has the synthetic address of its host pattern (A); there is
  * no IPv6 in a sandbox yet, so AAAA of an allowed name has no data.  A refused
- * name has the refusal address, where the connection is explained.  Other types
- * have no data.  Nothing is asked of anybody, and nothing is remembered.
+ * name has the refusal address, where the connection is explained, or does not
+ * exist, if the owner wants that (RFC 8020: of no type).  Other types have no
+ * data.  Nothing is asked of anybody, and nothing is remembered.
  *
  * Source: RFC 1035 4; RFC 2308 2.2 (no data); RFC 6891 6.1.3 (BADVERS).
  * Pure but for the clock.

@@ -328,6 +328,19 @@ put_credentials(struct program_build *p)
 	}
 }
 
+static uint32_t
+flags_of_program(const struct load_policy_text *policy,
+    const struct owner *owner)
+{
+	uint32_t flags = 0;
+
+	if (policy->code_only)
+		flags |= PROGRAM_CODE_ONLY;
+	if (owner != NULL && owner_denies_names(owner))
+		flags |= PROGRAM_NXDOMAIN;
+	return flags;
+}
+
 bool
 compile_program(struct compile_hosts *h, const struct load_policy_text *policy,
     const struct load_policy_in *in, struct buf *image,
@@ -341,7 +354,7 @@ compile_program(struct compile_hosts *h, const struct load_policy_text *policy,
 		return false;
 	}
 	build_init(&p.b);
-	p.b.flags = policy->code_only ? PROGRAM_CODE_ONLY : 0;
+	p.b.flags = flags_of_program(policy, in->owner);
 	give_addresses(&p);
 	put_nodes(&p);
 	put_hosts(&p);

@@ -68,6 +68,8 @@ struct load_owner_text {
 	uint32_t n_files;
 	struct slice *environment;
 	uint32_t n_environment;
+	struct load_at refused_at; /* of the key `refused`; line 0: none */
+	bool nxdomain;		   /* it says so */
 };
 
 /* What the readers below have in hand. */

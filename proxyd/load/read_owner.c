@@ -10,7 +10,7 @@ static const struct read_key file_keys[] = {
 	{ "files", READ_HERE },
 	{ "environment", READ_HERE },
 	{ "sandboxes", READ_LATER },
-	{ "dns", READ_LATER },
+	{ "dns", READ_HERE },
 	{ "audit", READ_LATER },
 	{ "ca", READ_LATER },
 	{ "policies", READ_POLICY },
@@ -19,6 +19,10 @@ static const struct read_key file_keys[] = {
 static const struct read_key files_keys[] = {
 	{ "read", READ_HERE },
 	{ "write", READ_HERE },
+};
+
+static const struct read_key dns_keys[] = {
+	{ "refused", READ_HERE },
 };
 
 static struct slice
@@ -175,6 +179,32 @@ read_environment(struct read_owner *o, const struct doc_node *node)
 	}
 }
 
+/* One word for all files: two that differ would leave it to their order. */
+static void
+read_dns(struct read_owner *o, const struct doc_node *node)
+{
+	static const char expected[] = "`address` or `nxdomain`";
+	struct load_owner_text *t = o->out;
+	struct slice text;
+
+	if (!read_keys(&o->r, node, dns_keys, COUNT_OF(dns_keys), NULL))
+		return;
+	const struct doc_node *key = read_find_key(node, "refused");
+	if (key == NULL || !read_scalar(&o->r, key->value, expected, &text))
+		return;
+	if (t->refused_at.line != 0) {
+		load_error(o->r.report, read_at(&o->r, key),
+		    "a second `refused`, the first is at %.*s:%u",
+		    SLICE_ARG(t->refused_at.file), t->refused_at.line);
+		return;
+	}
+	t->refused_at = read_at(&o->r, key);
+	t->nxdomain = slice_eq_str(text, "nxdomain");
+	if (!t->nxdomain && !slice_eq_str(text, "address"))
+		read_refuse(&o->r, key->value, "expected %s, found `%.*s`",
+		    expected, SLICE_ARG(text));
+}
+
 /* `version` and `policies` only: a policy file that lies beside the others. */
 static bool
 is_policy_file(const struct doc_node *root)
@@ -193,9 +223,9 @@ read_owner_file(struct read_owner *o, const struct doc_node *root)
 {
 	static void (*const readers[])(struct read_owner *,
 	    const struct doc_node *) = { read_credentials, read_private,
-		read_upstream, read_files, read_environment };
+		read_upstream, read_files, read_environment, read_dns };
 	static const char *const keys[] = { "credentials", "private",
-		"upstream", "files", "environment" };
+		"upstream", "files", "environment", "dns" };
 
 	if (is_policy_file(root))
 		return;

@@ -42,7 +42,14 @@ enum image_head {
 /* Of a program. */
 enum program_flag {
 	PROGRAM_CODE_ONLY = 1, /* `refusals: code` */
-	PROGRAM_FLAGS = 1
+	PROGRAM_NXDOMAIN = 2,  /* the owner's `dns: {refused: nxdomain}` */
+	PROGRAM_FLAGS = 3
+};
+
+/* Of an owner's image. */
+enum owner_flag {
+	OWNER_NXDOMAIN = 1, /* `dns: {refused: nxdomain}` */
+	OWNER_FLAGS = 1
 };
 
 enum program_table {

@@ -78,7 +78,7 @@ static const struct image_check checks[] = {
 /* clang-format on */
 
 const struct image_form inside_owner = { IMAGE_OWNER, OWNER_TABLES, words,
-	checks, COUNT_OF(checks), 0 };
+	checks, COUNT_OF(checks), OWNER_FLAGS };
 
 struct owner *
 owner_open(struct slice image, enum err *err)
@@ -122,6 +122,12 @@ owner_free(struct owner *o)
 	if (o->map != NULL)
 		munmap(o->map, o->image.bytes.n);
 	free(o);
+}
+
+bool
+owner_denies_names(const struct owner *o)
+{
+	return (image_flags(&o->image) & OWNER_NXDOMAIN) != 0;
 }
 
 uint32_t

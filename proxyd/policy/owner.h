@@ -107,4 +107,7 @@ struct slice owner_file(const struct owner *o, uint32_t i, bool *write);
 uint32_t owner_n_environment(const struct owner *o);
 struct slice owner_environment(const struct owner *o, uint32_t i);
 
+/* `dns: {refused: nxdomain}`; the program has it too. */
+bool owner_denies_names(const struct owner *o);
+
 #endif

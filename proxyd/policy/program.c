@@ -379,3 +379,9 @@ program_refusal_address(const struct program *p)
 	(void)p; /* the same in every program */
 	return REFUSAL_ADDRESS;
 }
+
+bool
+program_denies_names(const struct program *p)
+{
+	return (image_flags(&p->image) & PROGRAM_NXDOMAIN) != 0;
+}

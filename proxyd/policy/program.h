@@ -127,6 +127,9 @@ bool program_address(const struct program *p, struct slice host, struct ip *ip);
 /* The address that all refused names share. */
 struct ip program_refusal_address(const struct program *p);
 
+/* Refused names do not exist (NXDOMAIN), instead of having that address. */
+bool program_denies_names(const struct program *p);
+
 /*
  * Does any rule of this name and port open `ip` by `addresses:`, or name it as
  * a literal host, and has not expired?  (policy/address.h asks; never true for

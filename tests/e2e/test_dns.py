@@ -2,6 +2,8 @@
 """Names: answered by duenna itself; no question leaves because it was asked."""
 import json
 
+from bed import Bed, give
+
 TOOL = '''
 import json, socket, struct, sys
 def ask(name, kind=1, where="198.51.100.53", tcp=False):
@@ -62,6 +64,29 @@ def test_a_refused_name_has_the_refusal_address_and_a_record(bed):
     rows = got.find(event='dns', reason='dns.denied')
     assert {r['server.address'] for r in rows} == {
         'data.evil.test', 'more.evil.test', 'wild.test', 'x.ok.test'}, got
+
+
+def test_refused_names_do_not_exist_if_the_owner_wants_that(bed):
+    config = Bed.config('dns: {refused: nxdomain}\n')
+    here = bed(POLICY, config)
+    got = here.run('getent ahostsv4 ok.test; getent ahosts evil.test; '
+                   'echo "status $?"; curl -sS https://evil.test/')
+    assert got.exit == 6 and 'status 2\n' in got.out, got
+    assert '198.' in got.out.split('status')[0], got
+    assert here.resolver_questions() == []
+    rows = got.find(event='dns', reason='dns.denied')
+    assert {r['server.address'] for r in rows} == {'evil.test'}, got
+    assert 'evil.test' in got.err, got
+
+
+def test_two_files_cannot_both_say_what_a_refused_name_is(bed):
+    here = bed(POLICY, Bed.config('dns: {refused: nxdomain}\n'))
+    here.write('.config/duenna/more.yaml',
+               'version: 1\ndns: {refused: address}\n', 0o600)
+    give(here.home)
+    code, out, err = here.duenna('check')
+    assert code == 1 and 'more.yaml:2:7: ' in out + err, out + err
+    assert 'a second `refused`, the first is at ' in out + err, out + err
 
 
 def test_other_types_have_no_data(bed):

@@ -72,6 +72,7 @@ ask_program(struct slice image)
 		ask(p, slice_of_str(names[i]));
 	touch(program_policy_name(p));
 	sum += program_shows_code_alone(p);
+	sum += program_denies_names(p);
 	for (uint32_t i = 0; i < program_n_rules(p) && i < 64; i++) {
 		struct program_rule r = program_rule(p, i);
 		touch(r.name);
@@ -102,6 +103,7 @@ ask_owner(struct slice image)
 			touch(c.places[k].env);
 		sum += owner_only_allows(o, i, SLICE("x.a.test"), 443);
 	}
+	sum += owner_denies_names(o);
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		sum += owner_upstream(o, slice_of_str(names[i])).index;
 	for (uint32_t i = 0; i < owner_n_roots(o) && i < 64; i++)
@@ -136,10 +138,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		put_word(copy + HEAD_VERSION * 4, IMAGE_VERSION);
 		put_word(copy + HEAD_SIZE * 4, (uint32_t)size);
 		put_word(copy + HEAD_FLAG_BITS * 4,
-		    copy[HEAD_FLAG_BITS * 4] & PROGRAM_FLAGS);
+		    data[HEAD_FLAG_BITS * 4] & PROGRAM_FLAGS);
 		put_word(copy + HEAD_MAGIC * 4, IMAGE_PROGRAM);
 		ask_program(slice_of(copy, size));
-		put_word(copy + HEAD_FLAG_BITS * 4, 0);
+		put_word(copy + HEAD_FLAG_BITS * 4,
+		    data[HEAD_FLAG_BITS * 4] & OWNER_FLAGS);
 		put_word(copy + HEAD_MAGIC * 4, IMAGE_OWNER);
 		ask_owner(slice_of(copy, size));
 	}

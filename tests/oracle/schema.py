@@ -25,6 +25,7 @@ MAPPINGS = {
     ('include.c', 'include_keys'): ('policy', 'include'),
     ('parameter.c', 'keys'): ('policy', 'parameter'),
     ('read_owner.c', 'file_keys'): ('config', ''),
+    ('read_owner.c', 'dns_keys'): ('config', 'dns'),
     ('read_owner.c', 'files_keys'): ('config', 'files'),
     ('read_credential.c', 'credential_keys'): ('config', 'credential'),
     ('read_credential.c', 'place_keys'): ('config', 'place'),

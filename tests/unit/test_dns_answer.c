@@ -327,6 +327,47 @@ dns_answer_is_a_function_of_its_input(void **state)
 	}
 }
 
+/* DN-01 with `dns: {refused: nxdomain}`: allowed names are as they were. */
+static void
+dns_answer_denies_names_if_the_owner_wants(void **state)
+{
+	static const struct {
+		const char *name;
+		uint16_t type, rcode, n_answers;
+		enum reason reason;
+	} rows[] = {
+		{ "data.evil.test", 1, DNS_NXDOMAIN, 0, REASON_DNS_DENIED },
+		{ "data.evil.test", 28, DNS_NXDOMAIN, 0, REASON_DNS_DENIED },
+		{ "data.evil.test", 16, DNS_NXDOMAIN, 0, REASON_DNS_DENIED },
+		{ "localhost", 1, DNS_NXDOMAIN, 0, REASON_DNS_DENIED },
+		{ "ok.test", 1, DNS_NOERROR, 1, REASON_ALLOW },
+		{ "ok.test", 28, DNS_NOERROR, 0, REASON_ALLOW },
+		{ "ok.test", 16, DNS_NOERROR, 0, REASON_DNS_QTYPE },
+	};
+	struct bed b;
+	(void)state;
+
+	bed_load(&b, "version: 1\ndns: {refused: nxdomain}\n",
+	    "version: 1\npolicies: {p: {rules: [{allow: "
+	    "'https://ok.test/**'}]}}\n");
+	assert_non_null(b.program);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		uint8_t in[DNS_QUERY_MAX], out[DNS_ANSWER_MAX];
+		struct question q = question_of(rows[i].name, rows[i].type);
+		struct wr w = wr_of(out, sizeof(out));
+		struct dns_said said;
+		struct answered a;
+		dns_answer(b.program, question_put(&q, 7, in, sizeof(in)), &w,
+		    &said);
+		assert_int_equal(said.reason, rows[i].reason);
+		assert_true(answered_read(wr_slice(&w), &a));
+		assert_int_equal(a.rcode, rows[i].rcode);
+		assert_int_equal(a.n_answers, rows[i].n_answers);
+		assert_int_equal(a.n_authority, 1 - rows[i].n_answers);
+	}
+	bed_release(&b);
+}
+
 static int
 set_up(void **state)
 {
@@ -358,6 +399,7 @@ main(void)
 		cmocka_unit_test(dns_answer_refuses_what_is_no_message),
 		cmocka_unit_test(dns_answer_does_not_depend_on_options),
 		cmocka_unit_test(dns_answer_has_one_address_a_pattern),
+		cmocka_unit_test(dns_answer_denies_names_if_the_owner_wants),
 		cmocka_unit_test(dns_answer_is_a_function_of_its_input),
 	};
 

@@ -13,8 +13,16 @@
 static const struct {
 	const char *name, *config, *error;
 } bad[] = {
-	{ "later", "version: 1\ndns: {}\n",
-	    "owner.yaml:2:1: `dns` is not in this version\n" },
+	{ "later", "version: 1\naudit: {}\n",
+	    "owner.yaml:2:1: `audit` is not in this version\n" },
+	{ "dns, a word", "version: 1\ndns: {refused: servfail}\n",
+	    "owner.yaml:2:16: expected `address` or `nxdomain`, found "
+	    "`servfail`\n" },
+	{ "dns, a list", "version: 1\ndns: {refused: [nxdomain]}\n",
+	    "owner.yaml:2:16: expected `address` or `nxdomain`, found a "
+	    "list\n" },
+	{ "dns, a key", "version: 1\ndns: {refuse: nxdomain}\n",
+	    "owner.yaml:2:7: unknown key `refuse`; did you mean `refused`?\n" },
 	{ "a policy beside", "version: 1\npolicies: {}\nprivate: []\n",
 	    "owner.yaml:2:1: `policies` belongs in a policy file (`--policy "
 	    "FILE`)\n" },
