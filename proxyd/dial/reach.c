@@ -125,7 +125,6 @@ connect_to(struct ask *q, const struct ip *ips, size_t n, bool more)
 
 	if (has_proxy(q)) {
 		want.program = NULL;
-		want.public_only = false;
 		want.port = q->proxy.port;
 	}
 	ask_enter(q, ASK_CONNECT);
@@ -193,6 +192,13 @@ reach_proxy(struct ask *q, const struct owner_upstream *up)
 {
 	uint8_t text[HOST_PUT_MAX];
 
+	/* `report:` reaches public addresses alone, and nobody sees these. */
+	if (program_rule(q->page->program, q->request.rule).report) {
+		ask_refuse(q, REASON_UP_PRIVATE,
+		    "the proxy chooses the address, so `report:` does not "
+		    "reach it: it wants a rule of its own");
+		return;
+	}
 	if (is_bad_literal(q))
 		return;
 	if (!host_of(up->proxy, &q->proxy.host)) {

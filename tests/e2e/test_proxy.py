@@ -57,6 +57,19 @@ def test_a_tunnel_is_asked_for_and_tls_is_the_origins(bed, proxy):
     assert len(got.find(event='release', verdict='allow')) == 1
 
 
+def test_what_is_not_enforced_does_not_go_through_it(bed, proxy):
+    """Nobody could say that the address is a public one."""
+    here = bed(RULES, config(url(proxy)))
+    got = here.run('curl -sS https://intranet.test/1; '
+                   'curl -sS https://ok.test/2', ['--report'])
+    assert 'up.private' in got.out and 'ok.test/2' in got.out, got
+    assert [s.split()[1] for s in proxy.seen] == ['ok.test:443']
+    first, second = got.find(event='dial')
+    assert first['reason'] == 'up.private', first
+    assert '`report:` does not reach it' in first['duenna.detail'], first
+    assert second['verdict'] == 'allow'
+
+
 def test_what_passes_unread_goes_through_it_too(bed, proxy):
     """The server of a tcp rule may speak first, right behind the answer."""
     here = bed('- allow: tls://ok.test\n- allow: tcp://early.far.test:25\n',
