@@ -19,7 +19,7 @@ struct tunnel {
 	bool may_speak_first;
 	size_t n_out, sent;
 	uint8_t out[TUNNEL_REQUEST_MAX];
-	struct h1_response answer;
+	struct http_response answer;
 	size_t n; /* bytes of `in` that are taken from the socket */
 	uint8_t in[LIMIT_PROXY_HEAD_SIZE + 1]; /* one too many is seen */
 	tunnel_on_done *on_done;	       /* NULL: told, or cancelled */

@@ -17,7 +17,7 @@ refuse(struct request *r, enum reason reason, const char *detail)
 
 /* Can the body be read as it is?  Identity was asked for. */
 static bool
-is_plain(const struct h1_response *res)
+is_plain(const struct http_response *res)
 {
 	for (size_t i = 0; i < res->fields.n; i++) {
 		struct field f = res->fields.at[i];
@@ -44,7 +44,7 @@ mask_part(struct request *r, struct slice part)
 static void
 mask_head(struct request *r)
 {
-	const struct h1_response *res = &r->x.res;
+	const struct http_response *res = &r->x.res;
 
 	mask_part(r, res->phrase);
 	for (size_t i = 0; i < res->fields.n; i++) {
@@ -57,13 +57,13 @@ bool
 request_answered(struct exchange *x, void *arg)
 {
 	struct request *r = arg;
-	const struct h1_response *res = &x->res;
+	const struct http_response *res = &x->res;
 	struct stage *mask;
 
 	if (!r->verdict.search_answer || r->forms == NULL)
 		return true;
 	mask_head(r);
-	if (res->status < 200 || res->body == H1_BODY_NONE)
+	if (res->status < 200 || res->body == HTTP_BODY_NONE)
 		return true;
 	if (!is_plain(res))
 		return refuse(r, REASON_UP_RESPONSE,

@@ -25,7 +25,7 @@ static void
 fault_of(struct request *r, const struct parse_fail *fail)
 {
 	if (r->facts.fault == REASON_ALLOW)
-		r->x.refusal.status = h1_fail_status(fail);
+		r->x.refusal.status = http_fail_status(fail);
 	fault(r, fail->reason, fail->detail);
 }
 
@@ -46,7 +46,7 @@ port_fits(const struct request *r, const struct target_authority *a)
 static void
 read_target(struct request *r)
 {
-	const struct h1_request *req = &r->x.req;
+	const struct http_request *req = &r->x.req;
 	const struct target *t = &req->target;
 	const char *scheme = r->facts.scheme == SCHEME_HTTPS ? "https" : "http";
 
@@ -99,7 +99,7 @@ read_path(struct request *r)
 static void
 look_for_credentials(struct request *r)
 {
-	const struct h1_request *req = &r->x.req;
+	const struct http_request *req = &r->x.req;
 	const struct look_head head = {
 		.method = req->method,
 		.target = req->raw_target,
@@ -115,7 +115,7 @@ look_for_credentials(struct request *r)
 static void
 read_request(struct request *r)
 {
-	struct h1_request *req = &r->x.req;
+	struct http_request *req = &r->x.req;
 
 	if (r->x.is_bad) {
 		r->facts.fault = r->x.fail.reason;
@@ -128,7 +128,7 @@ read_request(struct request *r)
 	read_target(r);
 	read_path(r);
 	look_for_credentials(r);
-	if (req->expect == H1_EXPECT_OTHER) {
+	if (req->expect == HTTP_EXPECT_OTHER) {
 		fault(r, REASON_HTTP_MALFORMED,
 		    "Expect other than 100-continue");
 		if (r->facts.fault == REASON_HTTP_MALFORMED)
@@ -195,7 +195,7 @@ deny(struct request *r)
 static bool
 strip(struct request *r)
 {
-	struct h1_request *req = &r->x.req;
+	struct http_request *req = &r->x.req;
 	uint32_t slots = r->verdict.strip;
 	struct wr w;
 
@@ -234,7 +234,7 @@ count_body(struct request *r)
 {
 	struct stage *stage;
 
-	if (r->x.req.body != H1_BODY_CHUNKED || !spend_wants_body(&r->spend))
+	if (r->x.req.body != HTTP_BODY_OPEN || !spend_wants_body(&r->spend))
 		return true;
 	stage = spend_stage(&r->spend);
 	if (stage != NULL)
@@ -264,7 +264,7 @@ static enum reason
 check_limits(struct request *r)
 {
 	struct exchange *x = &r->x;
-	bool known = x->req.body == H1_BODY_LENGTH;
+	bool known = x->req.body == HTTP_BODY_LENGTH;
 
 	spend_init(&r->spend, r->generation->program, r->verdict.rule,
 	    r->generation->spent);

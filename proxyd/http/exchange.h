@@ -88,7 +88,7 @@ struct exchange {
 	const char *flow;	   /* borrowed: id for our own answers */
 
 	struct buf head; /* owned; req points into it */
-	struct h1_request req;
+	struct http_request req;
 	struct parse_fail fail;	 /* what went wrong; reason ALLOW: nothing */
 	bool is_bad;		 /* the head could not be read */
 	const struct host *host; /* set by judge; the name that is sent */
@@ -98,7 +98,7 @@ struct exchange {
 	struct refusal refusal;	 /* owned */
 
 	struct buf answer_head; /* owned; res points into it */
-	struct h1_response res;
+	struct http_response res;
 	struct exchange_slots credentials; /* owner's; empty once sent */
 	struct h1_way up, down;		   /* owned; the bodies */
 

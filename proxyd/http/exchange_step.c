@@ -42,7 +42,7 @@ exchange_step_head(struct exchange *x)
 		return exchange_enter(x, EXCHANGE_JUDGE);
 	case PARSE_BAD:
 		return bad_head(x, fail.reason, fail.detail,
-		    h1_fail_status(&fail));
+		    http_fail_status(&fail));
 	case PARSE_MORE:
 		break;
 	}
@@ -127,7 +127,7 @@ slots_size(const struct exchange_slots *s)
 static bool
 send_head(struct exchange *x)
 {
-	struct h1_new_request r = h1_new_request(&x->req, x->path, x->host);
+	struct http_new_request r = http_new_request(&x->req, x->path, x->host);
 	size_t secret = slots_size(&x->credentials);
 	struct buf room;
 	bool ok = false;
@@ -166,8 +166,8 @@ may_repeat(const struct exchange *x)
 
 	if (!x->is_pooled || x->want_fresh || x->answer_head.n != 0 ||
 	    stream_peek(x->upstream).n != 0 || x->up.n != 0 ||
-	    !(x->req.body == H1_BODY_NONE ||
-		(x->req.body == H1_BODY_LENGTH && x->req.length == 0)))
+	    !(x->req.body == HTTP_BODY_NONE ||
+		(x->req.body == HTTP_BODY_LENGTH && x->req.length == 0)))
 		return false;
 	for (size_t i = 0; i < COUNT_OF(methods); i++)
 		if (slice_eq_str(x->req.method, methods[i]))
@@ -228,7 +228,7 @@ note_progress(struct exchange *x)
 static bool
 relay_head(struct exchange *x)
 {
-	struct h1_new_response r = h1_new_response(&x->res, &x->req);
+	struct http_new_response r = http_new_response(&x->res, &x->req);
 	struct buf room;
 	bool ok = false;
 
@@ -278,7 +278,7 @@ informational(struct exchange *x)
 		/* Behind a 1xx a refusal is still a whole answer. */
 		x->answering = answering;
 	}
-	x->res = (struct h1_response){ 0 };
+	x->res = (struct http_response){ 0 };
 	return EXCHANGE_AGAIN;
 }
 
@@ -349,7 +349,7 @@ exchange_step_send(struct exchange *x)
 static enum exchange_step
 answer_is_done(struct exchange *x)
 {
-	if (x->down.out == H1_BODY_UNTIL_CLOSE)
+	if (x->down.out == HTTP_BODY_UNTIL_CLOSE)
 		x->close = true;
 	if (!x->up.done) {
 		x->close = true;

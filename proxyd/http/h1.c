@@ -40,13 +40,13 @@ more(const struct stream *s, struct parse_fail *fail)
 {
 	if (!stream_is_full(s))
 		return PARSE_MORE;
-	*fail = (struct parse_fail){ REASON_LIMIT_BYTES, H1_HEAD_TOO_LONG,
+	*fail = (struct parse_fail){ REASON_LIMIT_BYTES, HTTP_HEAD_TOO_LONG,
 		STREAM_IN_MAX };
 	return PARSE_BAD;
 }
 
 enum parse
-h1_read_request(struct stream *s, struct h1_request *req, struct buf *head,
+h1_read_request(struct stream *s, struct http_request *req, struct buf *head,
     struct parse_fail *fail)
 {
 	struct slice in = stream_peek(s);
@@ -61,7 +61,7 @@ h1_read_request(struct stream *s, struct h1_request *req, struct buf *head,
 	if (!keep_head(s, n, head, fail))
 		return PARSE_BAD;
 	/* It is whole: where it might end was looked for already. */
-	req->scan = (struct h1_scan){ .seen = n };
+	req->scan = (struct http_scan){ .seen = n };
 	enum parse whole =
 	    h1_request_take(buf_slice(head), &h1_limits, req, &used, fail);
 	if (whole == PARSE_DONE && used == n)
@@ -73,8 +73,8 @@ h1_read_request(struct stream *s, struct h1_request *req, struct buf *head,
 }
 
 enum parse
-h1_read_response(struct stream *s, struct slice method, struct h1_response *res,
-    struct buf *head, struct parse_fail *fail)
+h1_read_response(struct stream *s, struct slice method,
+    struct http_response *res, struct buf *head, struct parse_fail *fail)
 {
 	struct slice in = stream_peek(s);
 	size_t n = head_length(in, res->scan.seen);
@@ -91,7 +91,7 @@ h1_read_response(struct stream *s, struct slice method, struct h1_response *res,
 	}
 	if (!keep_head(s, n, head, fail))
 		return PARSE_BAD;
-	res->scan = (struct h1_scan){ .seen = n };
+	res->scan = (struct http_scan){ .seen = n };
 	enum parse whole = h1_response_take(buf_slice(head), &h1_limits, method,
 	    res, &used, fail);
 	if (whole == PARSE_DONE && used == n)
@@ -105,19 +105,20 @@ h1_read_response(struct stream *s, struct slice method, struct h1_response *res,
 void
 h1_way_init(struct h1_way *w, enum h1_side side)
 {
-	*w = (struct h1_way){ .out = H1_BODY_NONE, .done = true };
-	h1_body_init(&w->in, H1_BODY_NONE, 0, side);
+	*w = (struct h1_way){ .out = HTTP_BODY_NONE, .done = true };
+	h1_body_init(&w->in, HTTP_BODY_NONE, 0, side);
 	stages_init(&w->stages);
 }
 
 void
-h1_way_set(struct h1_way *w, enum h1_body_kind in, enum h1_body_kind out,
+h1_way_set(struct h1_way *w, enum http_body in, enum http_body out,
     uint64_t length)
 {
 	w->out = out;
-	w->length = in == H1_BODY_LENGTH ? length : 0;
+	w->length = in == HTTP_BODY_LENGTH ? length : 0;
 	w->n = 0;
-	w->done = in == H1_BODY_NONE || (in == H1_BODY_LENGTH && length == 0);
+	w->done =
+	    in == HTTP_BODY_NONE || (in == HTTP_BODY_LENGTH && length == 0);
 	h1_body_init(&w->in, in, w->length, w->in.side);
 }
 
@@ -147,9 +148,9 @@ put_data(struct h1_way *w, struct stream *to, struct slice data)
 	if (data.n == 0)
 		return true;
 	w->n += data.n;
-	if (w->out == H1_BODY_LENGTH && w->n > w->length)
+	if (w->out == HTTP_BODY_LENGTH && w->n > w->length)
 		return false;
-	if (w->out != H1_BODY_CHUNKED)
+	if (w->out != HTTP_BODY_OPEN)
 		return stream_put(to, data);
 	return stream_put(to,
 		   slice_of(line, h1_body_put_chunk(data.n, line))) &&
@@ -160,9 +161,9 @@ static bool
 put_end(struct h1_way *w, struct stream *to)
 {
 	w->done = true;
-	if (w->out == H1_BODY_CHUNKED)
+	if (w->out == HTTP_BODY_OPEN)
 		return stream_put(to, SLICE(H1_LAST_CHUNK));
-	return w->out != H1_BODY_LENGTH || w->n == w->length;
+	return w->out != HTTP_BODY_LENGTH || w->n == w->length;
 }
 
 /* One run of data through the stages.  `last`: it is the end. */

@@ -23,26 +23,26 @@
  *
  * A full stream whose head has no end is PARSE_BAD, REASON_LIMIT_BYTES.
  */
-MUST_USE enum parse h1_read_request(struct stream *s, struct h1_request *req,
+MUST_USE enum parse h1_read_request(struct stream *s, struct http_request *req,
     struct buf *head, struct parse_fail *fail);
 
 /* Take a response's head off `s`, as above; answers a request of `method`. */
 MUST_USE enum parse h1_read_response(struct stream *s, struct slice method,
-    struct h1_response *res, struct buf *head, struct parse_fail *fail);
+    struct http_response *res, struct buf *head, struct parse_fail *fail);
 
 /* One body on its way. */
 struct h1_way {
-	struct h1_body in;     /* how its source frames it */
-	enum h1_body_kind out; /* how we do */
-	uint64_t n, length;    /* bytes of it put; of LENGTH: to be put */
-	bool done;	       /* its end was put too */
-	struct stages stages;  /* owned */
+	struct h1_body in;    /* how its source frames it */
+	enum http_body out;   /* how we do */
+	uint64_t n, length;   /* bytes of it put; of LENGTH: to be put */
+	bool done;	      /* its end was put too */
+	struct stages stages; /* owned */
 };
 
 /* Without a body and without stages. */
 void h1_way_init(struct h1_way *w, enum h1_side side);
 /* Say how it is framed once that is known; the stages stay. */
-void h1_way_set(struct h1_way *w, enum h1_body_kind in, enum h1_body_kind out,
+void h1_way_set(struct h1_way *w, enum http_body in, enum http_body out,
     uint64_t length);
 void h1_way_release(struct h1_way *w);
 

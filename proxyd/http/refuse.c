@@ -189,7 +189,7 @@ refusal_status(const struct refusal *r)
 
 bool
 refusal_put(const struct refusal *r, struct stream *s, const char *flow,
-    const struct h1_request *req)
+    const struct http_request *req)
 {
 	unsigned status = refusal_status(r);
 	bool json = req != NULL && accept_prefers_json(&req->fields);

@@ -54,6 +54,6 @@ unsigned refusal_status(const struct refusal *r);
  * False: it did not fit, or the side is gone.
  */
 MUST_USE bool refusal_put(const struct refusal *r, struct stream *s,
-    const char *flow, const struct h1_request *req);
+    const char *flow, const struct http_request *req);
 
 #endif

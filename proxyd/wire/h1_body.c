@@ -31,13 +31,13 @@ enum phase {
 };
 
 void
-h1_body_init(struct h1_body *b, enum h1_body_kind kind, uint64_t length,
+h1_body_init(struct h1_body *b, enum http_body kind, uint64_t length,
     enum h1_side side)
 {
 	*b = (struct h1_body){ .kind = kind, .side = side, .phase = SIZE };
-	if (kind == H1_BODY_LENGTH)
+	if (kind == HTTP_BODY_LENGTH)
 		b->left = length;
-	if (kind == H1_BODY_NONE)
+	if (kind == HTTP_BODY_NONE)
 		b->phase = OVER;
 }
 
@@ -244,11 +244,11 @@ enum parse
 h1_body_take(struct h1_body *b, struct slice in, struct slice *data,
     size_t *used, struct parse_fail *fail)
 {
-	if (b->kind == H1_BODY_CHUNKED)
+	if (b->kind == HTTP_BODY_OPEN)
 		return take_chunked(b, in, data, used, fail);
-	*data = b->kind == H1_BODY_UNTIL_CLOSE ? in : take_data(b, in);
+	*data = b->kind == HTTP_BODY_UNTIL_CLOSE ? in : take_data(b, in);
 	*used = data->n;
-	return h1_body_may_end(b) && b->kind != H1_BODY_UNTIL_CLOSE ?
+	return h1_body_may_end(b) && b->kind != HTTP_BODY_UNTIL_CLOSE ?
 	    PARSE_DONE :
 	    PARSE_MORE;
 }
@@ -257,12 +257,12 @@ bool
 h1_body_may_end(const struct h1_body *b)
 {
 	switch (b->kind) {
-	case H1_BODY_LENGTH:
+	case HTTP_BODY_LENGTH:
 		return b->left == 0;
-	case H1_BODY_CHUNKED:
+	case HTTP_BODY_OPEN:
 		return b->phase == OVER;
-	case H1_BODY_NONE:
-	case H1_BODY_UNTIL_CLOSE:
+	case HTTP_BODY_NONE:
+	case HTTP_BODY_UNTIL_CLOSE:
 		break;
 	}
 	return true;

@@ -28,7 +28,7 @@ enum h1_side {
 
 /* All members are the decoder's own, but `left` may be read of LENGTH. */
 struct h1_body {
-	enum h1_body_kind kind;
+	enum http_body kind;
 	enum h1_side side;
 	unsigned phase;	  /* CHUNKED: what comes next */
 	uint64_t left;	  /* bytes to come of the body, or of this chunk */
@@ -42,7 +42,7 @@ struct h1_body {
 };
 
 /* Prepare for the body that a head announced. */
-void h1_body_init(struct h1_body *b, enum h1_body_kind kind, uint64_t length,
+void h1_body_init(struct h1_body *b, enum http_body kind, uint64_t length,
     enum h1_side side);
 
 /*

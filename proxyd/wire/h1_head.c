@@ -2,7 +2,6 @@
 #include "wire/h1_head.h"
 #include "base/ascii.h"
 #include "base/limits.h"
-#include "wire/urlpath.h"
 
 #define LENGTH_DIGITS 18 /* below 10^18: sums of two never overflow */
 
@@ -44,7 +43,7 @@ offset(struct slice in, struct slice part)
  * read: so a fault shows soon and a peer that drips bytes costs linear time.
  */
 static bool
-is_worth_reading(struct slice in, struct h1_scan *scan)
+is_worth_reading(struct slice in, struct http_scan *scan)
 {
 	bool ends = false;
 
@@ -93,8 +92,8 @@ take_fields(struct slice in, size_t *at, size_t max, struct field_list *list,
 		if (answer != PARSE_DONE)
 			return answer;
 		if (list->n >= max || !field_add(list, f.name, f.value))
-			return bad(fail, REASON_LIMIT_BYTES, H1_TOO_MANY_FIELDS,
-			    *at);
+			return bad(fail, REASON_LIMIT_BYTES,
+			    HTTP_TOO_MANY_FIELDS, *at);
 		*at += n;
 	}
 	enum parse answer = take_crlf(in, *at, fail);
@@ -217,7 +216,7 @@ read_version(struct slice s, bool *is_http10)
 
 /* The parts of a request line, by its two spaces; targets are judged later. */
 static enum parse
-split_request_line(struct slice in, size_t *at, struct h1_request *req,
+split_request_line(struct slice in, size_t *at, struct http_request *req,
     struct parse_fail *fail)
 {
 	size_t from = *at, i = from, space[2], spaces = 0;
@@ -254,7 +253,7 @@ split_request_line(struct slice in, size_t *at, struct h1_request *req,
 
 static enum parse
 take_request_line(struct slice in, const struct h1_limits *limits, size_t *at,
-    struct h1_request *req, struct parse_fail *fail)
+    struct http_request *req, struct parse_fail *fail)
 {
 	/* One empty line before it is tolerated (RFC 9112 2.2). */
 	if (in.n != 0 && in.p[0] == '\r') {
@@ -268,7 +267,7 @@ take_request_line(struct slice in, const struct h1_limits *limits, size_t *at,
 		return answer;
 	size_t target = offset(in, req->raw_target);
 	if (req->raw_target.n > limits->target)
-		return bad(fail, REASON_LIMIT_BYTES, H1_TARGET_TOO_LONG,
+		return bad(fail, REASON_LIMIT_BYTES, HTTP_TARGET_TOO_LONG,
 		    target);
 	answer = target_parse(req->raw_target, &req->target, fail);
 	if (answer == PARSE_BAD)
@@ -277,7 +276,7 @@ take_request_line(struct slice in, const struct h1_limits *limits, size_t *at,
 }
 
 static enum parse
-read_host(struct slice in, struct h1_request *req, struct parse_fail *fail)
+read_host(struct slice in, struct http_request *req, struct parse_fail *fail)
 {
 	struct field *host = field_find(&req->fields, SLICE("host"));
 
@@ -290,22 +289,22 @@ read_host(struct slice in, struct h1_request *req, struct parse_fail *fail)
 }
 
 static void
-read_expect(struct h1_request *req)
+read_expect(struct http_request *req)
 {
 	struct field *f = field_find(&req->fields, SLICE("expect"));
 
 	/* A client of HTTP/1.0 cannot mean it (RFC 9110 10.1.1). */
 	if (f == NULL || req->is_http10)
-		req->expect = H1_EXPECT_NONE;
+		req->expect = HTTP_EXPECT_NONE;
 	else if (ascii_eq_fold(f->value, SLICE("100-continue")))
-		req->expect = H1_EXPECT_CONTINUE;
+		req->expect = HTTP_EXPECT_CONTINUE;
 	else
-		req->expect = H1_EXPECT_OTHER;
+		req->expect = HTTP_EXPECT_OTHER;
 }
 
 /* What the fields of a whole head mean. */
 static enum parse
-read_request(struct slice in, struct h1_request *req, struct parse_fail *fail)
+read_request(struct slice in, struct http_request *req, struct parse_fail *fail)
 {
 	struct framing framing;
 
@@ -320,9 +319,9 @@ read_request(struct slice in, struct h1_request *req, struct parse_fail *fail)
 	if (req->is_http10 && field_is_named(&req->fields, SLICE("keep-alive")))
 		return malformed(fail, "keep-alive in HTTP/1.0", 0);
 
-	req->body = framing.chunked ? H1_BODY_CHUNKED :
-	    framing.has_length	    ? H1_BODY_LENGTH :
-				      H1_BODY_NONE;
+	req->body = framing.chunked ? HTTP_BODY_OPEN :
+	    framing.has_length	    ? HTTP_BODY_LENGTH :
+				      HTTP_BODY_NONE;
 	req->length = framing.length;
 	req->keep_alive =
 	    !req->is_http10 && !field_is_named(&req->fields, SLICE("close"));
@@ -337,12 +336,12 @@ more(struct slice in, size_t max, struct parse_fail *fail)
 {
 	if (in.n < max)
 		return PARSE_MORE;
-	return bad(fail, REASON_LIMIT_BYTES, H1_HEAD_TOO_LONG, max);
+	return bad(fail, REASON_LIMIT_BYTES, HTTP_HEAD_TOO_LONG, max);
 }
 
 enum parse
 h1_request_take(struct slice in, const struct h1_limits *limits,
-    struct h1_request *req, size_t *used, struct parse_fail *fail)
+    struct http_request *req, size_t *used, struct parse_fail *fail)
 {
 	size_t at = 0;
 
@@ -355,7 +354,7 @@ h1_request_take(struct slice in, const struct h1_limits *limits,
 	if (answer == PARSE_MORE)
 		return more(in, limits->head, fail);
 	if (answer == PARSE_DONE && at > limits->head)
-		return bad(fail, REASON_LIMIT_BYTES, H1_HEAD_TOO_LONG,
+		return bad(fail, REASON_LIMIT_BYTES, HTTP_HEAD_TOO_LONG,
 		    limits->head);
 	if (answer == PARSE_DONE)
 		answer = read_request(in, req, fail);
@@ -366,7 +365,7 @@ h1_request_take(struct slice in, const struct h1_limits *limits,
 
 /* HTTP/1.x SP 3DIGIT, then an end, or a space and a phrase. */
 static enum parse
-take_status_line(struct slice in, size_t *at, struct h1_response *res,
+take_status_line(struct slice in, size_t *at, struct http_response *res,
     struct parse_fail *fail)
 {
 	size_t end = 0;
@@ -400,7 +399,7 @@ take_status_line(struct slice in, size_t *at, struct h1_response *res,
 
 /* RFC 9112 6.3, without its tolerance. */
 static enum parse
-read_response(struct slice in, struct slice method, struct h1_response *res,
+read_response(struct slice in, struct slice method, struct http_response *res,
     struct parse_fail *fail)
 {
 	struct framing framing;
@@ -419,21 +418,22 @@ read_response(struct slice in, struct slice method, struct h1_response *res,
 	res->has_length = framing.has_length;
 	res->length = framing.length;
 	if (head || empty || res->status == 304)
-		res->body = H1_BODY_NONE;
+		res->body = HTTP_BODY_NONE;
 	else if (framing.chunked)
-		res->body = H1_BODY_CHUNKED;
+		res->body = HTTP_BODY_OPEN;
 	else if (framing.has_length)
-		res->body = H1_BODY_LENGTH;
+		res->body = HTTP_BODY_LENGTH;
 	else
-		res->body = H1_BODY_UNTIL_CLOSE;
-	res->keep_alive = !res->is_http10 && res->body != H1_BODY_UNTIL_CLOSE &&
+		res->body = HTTP_BODY_UNTIL_CLOSE;
+	res->keep_alive = !res->is_http10 &&
+	    res->body != HTTP_BODY_UNTIL_CLOSE &&
 	    !field_is_named(&res->fields, SLICE("close"));
 	return PARSE_DONE;
 }
 
 enum parse
 h1_response_take(struct slice in, const struct h1_limits *limits,
-    struct slice method, struct h1_response *res, size_t *used,
+    struct slice method, struct http_response *res, size_t *used,
     struct parse_fail *fail)
 {
 	size_t at = 0;
@@ -447,7 +447,7 @@ h1_response_take(struct slice in, const struct h1_limits *limits,
 	if (answer == PARSE_MORE)
 		answer = more(in, limits->head, fail);
 	else if (answer == PARSE_DONE && at > limits->head)
-		answer = bad(fail, REASON_LIMIT_BYTES, H1_HEAD_TOO_LONG,
+		answer = bad(fail, REASON_LIMIT_BYTES, HTTP_HEAD_TOO_LONG,
 		    limits->head);
 	else if (answer == PARSE_DONE)
 		answer = read_response(in, method, res, fail);
@@ -456,20 +456,4 @@ h1_response_take(struct slice in, const struct h1_limits *limits,
 	if (answer == PARSE_BAD)
 		fail->reason = REASON_UP_RESPONSE;
 	return answer;
-}
-
-unsigned
-h1_fail_status(const struct parse_fail *fail)
-{
-	struct slice detail = slice_of_str(fail->detail);
-
-	if (fail->reason != REASON_LIMIT_BYTES)
-		return reason_status(fail->reason);
-	if (slice_eq(detail, SLICE(H1_TARGET_TOO_LONG)) ||
-	    slice_eq(detail, SLICE(URLPATH_TOO_LONG)))
-		return 414;
-	if (slice_eq(detail, SLICE(H1_HEAD_TOO_LONG)) ||
-	    slice_eq(detail, SLICE(H1_TOO_MANY_FIELDS)))
-		return 431;
-	return reason_status(fail->reason);
 }

@@ -49,7 +49,7 @@ put_framing(struct wr *w, bool chunked, bool has_length, uint64_t length)
 }
 
 static void
-put_host(struct wr *w, const struct h1_new_request *r)
+put_host(struct wr *w, const struct http_new_request *r)
 {
 	uint8_t text[HOST_PUT_MAX];
 
@@ -62,26 +62,8 @@ put_host(struct wr *w, const struct h1_new_request *r)
 	wr_bytes(w, SLICE("\r\n"));
 }
 
-struct h1_new_request
-h1_new_request(const struct h1_request *req, struct slice path,
-    const struct host *host)
-{
-	return (struct h1_new_request){
-		.method = req->method,
-		.path = path,
-		.query = req->target.query,
-		.has_query = req->target.has_query,
-		.host = host,
-		.fields = &req->fields,
-		.body = req->body,
-		.length = req->length,
-		.close = req->is_http10,
-		.skip_expect = req->expect == H1_EXPECT_NONE,
-	};
-}
-
 static void
-put_target(struct wr *w, const struct h1_new_request *r)
+put_target(struct wr *w, const struct http_new_request *r)
 {
 	const char *before = "?";
 
@@ -99,7 +81,7 @@ put_target(struct wr *w, const struct h1_new_request *r)
 }
 
 void
-h1_put_request(struct wr *w, const struct h1_new_request *r)
+h1_put_request(struct wr *w, const struct http_new_request *r)
 {
 	wr_bytes(w, r->method);
 	wr_bytes(w, SLICE(" "));
@@ -115,7 +97,7 @@ h1_put_request(struct wr *w, const struct h1_new_request *r)
 			continue;
 		put_field_anew(w, f.name, f.value);
 	}
-	put_framing(w, r->body == H1_BODY_CHUNKED, r->body == H1_BODY_LENGTH,
+	put_framing(w, r->body == HTTP_BODY_OPEN, r->body == HTTP_BODY_LENGTH,
 	    r->length);
 	if (r->close)
 		wr_bytes(w, SLICE("Connection: close\r\n"));
@@ -125,33 +107,8 @@ h1_put_request(struct wr *w, const struct h1_new_request *r)
 	wr_bytes(w, SLICE("\r\n"));
 }
 
-struct h1_new_response
-h1_new_response(const struct h1_response *res, const struct h1_request *req)
-{
-	struct h1_new_response r = {
-		.status = res->status,
-		.phrase = res->phrase,
-		.fields = &res->fields,
-		.body = res->body,
-		.has_length = res->has_length,
-		.length = res->length,
-		.close = !req->keep_alive,
-	};
-
-	/* Neither may say a length (RFC 9110 8.6). */
-	if (res->status < 200 || res->status == 204)
-		r.has_length = false;
-	if (res->status < 200)
-		r.close = false;
-	if (req->is_http10 && res->body == H1_BODY_CHUNKED)
-		r.body = H1_BODY_UNTIL_CLOSE;
-	else if (!req->is_http10 && res->body == H1_BODY_UNTIL_CLOSE)
-		r.body = H1_BODY_CHUNKED;
-	return r;
-}
-
 void
-h1_put_response(struct wr *w, const struct h1_new_response *r)
+h1_put_response(struct wr *w, const struct http_new_response *r)
 {
 	wr_bytes(w, SLICE("HTTP/1.1 "));
 	put_number(w, r->status);
@@ -168,7 +125,7 @@ h1_put_response(struct wr *w, const struct h1_new_response *r)
 			continue;
 		put_field(w, f.name, f.value);
 	}
-	put_framing(w, r->body == H1_BODY_CHUNKED, r->has_length, r->length);
+	put_framing(w, r->body == HTTP_BODY_OPEN, r->has_length, r->length);
 	if (r->close)
 		wr_bytes(w, SLICE("Connection: close\r\n"));
 	wr_bytes(w, SLICE("\r\n"));

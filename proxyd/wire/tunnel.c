@@ -30,7 +30,7 @@ tunnel_write(struct wr *w, const struct host *host, uint16_t port)
 }
 
 enum parse
-tunnel_take(struct slice in, struct h1_response *res, size_t *used,
+tunnel_take(struct slice in, struct http_response *res, size_t *used,
     struct parse_fail *fail)
 {
 	static const struct h1_limits limits = {

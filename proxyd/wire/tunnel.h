@@ -28,7 +28,7 @@ void tunnel_write(struct wr *w, const struct host *host, uint16_t port);
  *	 all of `in` is of the head
  * fail	 set on PARSE_BAD only; REASON_UP_RESPONSE
  */
-MUST_USE enum parse tunnel_take(struct slice in, struct h1_response *res,
+MUST_USE enum parse tunnel_take(struct slice in, struct http_response *res,
     size_t *used, struct parse_fail *fail);
 
 #endif

@@ -70,7 +70,7 @@ static void
 check_requests(struct slice got, bool plain)
 {
 	while (got.n != 0) {
-		struct h1_request req = { 0 };
+		struct http_request req = { 0 };
 		struct h1_body body;
 		struct parse_fail fail;
 		struct slice data;

@@ -11,7 +11,7 @@ struct result {
 
 /* Feed pieces of `step` bytes. */
 static struct result
-feed(struct slice in, enum h1_body_kind kind, uint64_t length, size_t step,
+feed(struct slice in, enum http_body kind, uint64_t length, size_t step,
     uint8_t *out)
 {
 	struct result r = { .data = { out, 0 } };
@@ -60,7 +60,7 @@ check_written(struct slice data)
 	}
 	memcpy(text + n, H1_LAST_CHUNK, 5);
 	struct result r =
-	    feed(slice_of(text, n + 5), H1_BODY_CHUNKED, 0, 4096, out);
+	    feed(slice_of(text, n + 5), HTTP_BODY_OPEN, 0, 4096, out);
 	CHECK(r.answer == PARSE_DONE && r.used == n + 5);
 	CHECK(slice_eq(r.data, data));
 	free(out);
@@ -72,9 +72,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 2)
 		return 0;
-	enum h1_body_kind kind = data[0] % 4 == 0 ? H1_BODY_LENGTH :
-	    data[0] % 4 == 1			  ? H1_BODY_UNTIL_CLOSE :
-						    H1_BODY_CHUNKED;
+	enum http_body kind = data[0] % 4 == 0 ? HTTP_BODY_LENGTH :
+	    data[0] % 4 == 1		       ? HTTP_BODY_UNTIL_CLOSE :
+						 HTTP_BODY_OPEN;
 	size_t step = 1 + data[1] % 32;
 	struct slice in = { data + 2, size - 2 };
 	uint8_t *one = malloc(size), *two = malloc(size);

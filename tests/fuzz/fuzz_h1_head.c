@@ -6,7 +6,7 @@
 static void
 check_cut(struct slice in, size_t cut, enum parse want, size_t want_used)
 {
-	static struct h1_request req;
+	static struct http_request req;
 	struct parse_fail fail;
 	size_t used = 0;
 
@@ -22,7 +22,7 @@ check_cut(struct slice in, size_t cut, enum parse want, size_t want_used)
 }
 
 static void
-check_request(struct slice in, const struct h1_request *r, size_t used)
+check_request(struct slice in, const struct http_request *r, size_t used)
 {
 	static struct field_list list;
 
@@ -30,14 +30,14 @@ check_request(struct slice in, const struct h1_request *r, size_t used)
 	CHECK(memcmp(in.p + used - 4, "\r\n\r\n", 4) == 0);
 	CHECK(lies_in(r->method, in) && r->method.n != 0);
 	CHECK(lies_in(r->raw_target, in) && r->raw_target.n != 0);
-	CHECK(r->body != H1_BODY_UNTIL_CLOSE);
-	CHECK(r->body == H1_BODY_LENGTH || r->length == 0);
-	CHECK(!r->is_http10 || (!r->keep_alive && r->body != H1_BODY_CHUNKED));
+	CHECK(r->body != HTTP_BODY_UNTIL_CLOSE);
+	CHECK(r->body == HTTP_BODY_LENGTH || r->length == 0);
+	CHECK(!r->is_http10 || (!r->keep_alive && r->body != HTTP_BODY_OPEN));
 	list = r->fields;
 	CHECK(field_count(&list, SLICE("host")) == 1);
 	CHECK(field_count(&list, SLICE("content-length")) +
 		field_count(&list, SLICE("transfer-encoding")) ==
-	    (r->body != H1_BODY_NONE));
+	    (r->body != HTTP_BODY_NONE));
 	for (size_t i = 0; i < list.n; i++)
 		CHECK(lies_in(list.at[i].name, slice_first(in, used)) &&
 		    lies_in(list.at[i].value, slice_first(in, used)));
@@ -46,7 +46,7 @@ check_request(struct slice in, const struct h1_request *r, size_t used)
 static void
 check_response(struct slice in)
 {
-	static struct h1_response res;
+	static struct http_response res;
 	struct parse_fail fail;
 	size_t used;
 
@@ -55,15 +55,15 @@ check_response(struct slice in)
 		&fail) != PARSE_DONE)
 		return;
 	CHECK(used <= in.n && res.status >= 100 && res.status <= 999);
-	CHECK(res.body != H1_BODY_LENGTH || res.has_length);
-	CHECK(res.body != H1_BODY_UNTIL_CLOSE || !res.keep_alive);
-	CHECK(res.status >= 200 || res.body == H1_BODY_NONE);
+	CHECK(res.body != HTTP_BODY_LENGTH || res.has_length);
+	CHECK(res.body != HTTP_BODY_UNTIL_CLOSE || !res.keep_alive);
+	CHECK(res.status >= 200 || res.body == HTTP_BODY_NONE);
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct h1_request req;
+	static struct http_request req;
 	struct parse_fail fail;
 	size_t used = 0;
 

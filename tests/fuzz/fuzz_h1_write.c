@@ -4,16 +4,18 @@
  * read again, means the same, and holds nothing of what must be gone.
  */
 #include "fuzz.h"
+#include "wire/h1_head.h"
 #include "wire/h1_write.h"
 #include "wire/urlpath.h"
 
 static uint8_t bytes[H1_WRITE_MAX(0)], twice[H1_WRITE_MAX(0)];
 
 static struct slice
-put(uint8_t *to, const struct h1_request *req, size_t n, struct slice path)
+put(uint8_t *to, const struct http_request *req, size_t n, struct slice path)
 {
 	struct wr w = wr_of(to, H1_WRITE_ROOM(n, 0));
-	struct h1_new_request r = h1_new_request(req, path, &req->host.host);
+	struct http_new_request r =
+	    http_new_request(req, path, &req->host.host);
 
 	h1_put_request(&w, &r);
 	CHECK(!w.bad);
@@ -43,9 +45,9 @@ check_gone(const struct field_list *list)
 }
 
 static void
-check_response(struct slice in, const struct h1_request *req)
+check_response(struct slice in, const struct http_request *req)
 {
-	static struct h1_response res, again;
+	static struct http_response res, again;
 	struct parse_fail fail;
 	size_t used;
 
@@ -54,21 +56,21 @@ check_response(struct slice in, const struct h1_request *req)
 	    PARSE_DONE)
 		return;
 	struct wr w = wr_of(bytes, H1_WRITE_ROOM(used, 0));
-	struct h1_new_response r = h1_new_response(&res, req);
+	struct http_new_response r = http_new_response(&res, req);
 	h1_put_response(&w, &r);
 	CHECK(!w.bad);
 	memset(&again, 0, sizeof(again));
 	CHECK(h1_response_take(wr_slice(&w), &h1_limits, req->method, &again,
 		  &used, &fail) == PARSE_DONE);
 	CHECK(used == w.n && again.status == res.status);
-	CHECK(again.body != H1_BODY_LENGTH || again.length == res.length);
+	CHECK(again.body != HTTP_BODY_LENGTH || again.length == res.length);
 }
 
 /* A request, and behind it its response. */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct h1_request req, again;
+	static struct http_request req, again;
 	static uint8_t canon[LIMIT_PATH_SIZE];
 	struct slice in = { data, size };
 	struct parse_fail fail;

@@ -7,7 +7,7 @@
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct h1_response whole, piece;
+	static struct http_response whole, piece;
 	struct slice in = { data, size };
 	struct parse_fail fail;
 	size_t used = 0, again = 0;

@@ -52,7 +52,7 @@ on_path(struct slice in)
 
 /* The body behind a head: false if it is refused or not whole. */
 static bool
-read_body(struct slice in, const struct h1_request *req, size_t *used,
+read_body(struct slice in, const struct http_request *req, size_t *used,
     struct slice *got)
 {
 	struct parse_fail fail;
@@ -78,11 +78,11 @@ read_body(struct slice in, const struct h1_request *req, size_t *used,
 }
 
 static void
-put_body(struct wr *w, const struct h1_request *req, struct slice text)
+put_body(struct wr *w, const struct http_request *req, struct slice text)
 {
 	uint8_t head[H1_CHUNK_HEAD_MAX];
 
-	if (req->body != H1_BODY_CHUNKED) {
+	if (req->body != HTTP_BODY_OPEN) {
 		wr_bytes(w, text);
 		return;
 	}
@@ -97,7 +97,7 @@ put_body(struct wr *w, const struct h1_request *req, struct slice text)
 static void
 on_request(struct slice in)
 {
-	static struct h1_request req;
+	static struct http_request req;
 	struct wr w = wr_of(out, sizeof(out));
 	struct parse_fail fail;
 	struct urlpath path;
@@ -113,8 +113,8 @@ on_request(struct slice in)
 		printf("-");
 		return;
 	}
-	struct h1_new_request r =
-	    h1_new_request(&req, path.text, &req.host.host);
+	struct http_new_request r =
+	    http_new_request(&req, path.text, &req.host.host);
 	h1_put_request(&w, &r);
 	put_body(&w, &req, text);
 	print(req.method);

@@ -116,8 +116,8 @@ static void
 normalise(struct slice got, bool requests, struct buf *out)
 {
 	while (got.n != 0) {
-		struct h1_request req = { 0 };
-		struct h1_response res = { 0 };
+		struct http_request req = { 0 };
+		struct http_response res = { 0 };
 		struct h1_body body;
 		struct parse_fail fail;
 		struct slice data;

@@ -20,8 +20,8 @@ struct peer {
 	struct slice in; /* all that has arrived */
 	size_t at;	 /* what of it was consumed */
 	bool in_body, closed;
-	struct h1_request req;
-	struct h1_response res;
+	struct http_request req;
+	struct http_response res;
 	struct h1_body body;
 	uint8_t out[CASE_SIZE]; /* whole messages, and the one that is begun */
 	size_t n, whole;
@@ -56,11 +56,11 @@ take_head(struct peer *p)
 		PARSE_DONE ||
 	    query_check(t->query, &fail) != PARSE_DONE)
 		return fail.reason;
-	if (p->req.expect == H1_EXPECT_OTHER)
+	if (p->req.expect == HTTP_EXPECT_OTHER)
 		return REASON_HTTP_MALFORMED;
 	struct wr w = wr_of(p->out + p->n, sizeof(p->out) - p->n);
-	struct h1_new_request r =
-	    h1_new_request(&p->req, path.text, &p->req.host.host);
+	struct http_new_request r =
+	    http_new_request(&p->req, path.text, &p->req.host.host);
 	h1_put_request(&w, &r);
 	assert_false(w.bad);
 	p->n += w.n;
@@ -129,7 +129,7 @@ take_requests(struct peer *p)
 static enum reason
 take_answer(struct peer *p)
 {
-	struct h1_request get = { .keep_alive = true };
+	struct http_request get = { .keep_alive = true };
 	struct parse_fail fail;
 	size_t used;
 
@@ -141,7 +141,7 @@ take_answer(struct peer *p)
 		if (got == PARSE_BAD)
 			return fail.reason;
 		struct wr w = wr_of(p->out, sizeof(p->out));
-		struct h1_new_response r = h1_new_response(&p->res, &get);
+		struct http_new_response r = http_new_response(&p->res, &get);
 		h1_put_response(&w, &r);
 		assert_false(w.bad);
 		p->n = w.n;

@@ -38,39 +38,40 @@ feed(struct h1_body *b, struct slice in, size_t step, struct slice *got,
 
 static const struct {
 	const char *name;
-	enum h1_body_kind kind;
+	enum http_body kind;
 	uint64_t length;
 	struct slice in, want;
 	enum parse answer;
 	size_t rest; /* bytes behind the body */
 } good[] = {
-	{ "length", H1_BODY_LENGTH, 3, IN("abcGET"), IN("abc"), PARSE_DONE, 3 },
-	{ "half a length", H1_BODY_LENGTH, 4, IN("abc"), IN("abc"),
+	{ "length", HTTP_BODY_LENGTH, 3, IN("abcGET"), IN("abc"), PARSE_DONE,
+	    3 },
+	{ "half a length", HTTP_BODY_LENGTH, 4, IN("abc"), IN("abc"),
 	    PARSE_MORE },
-	{ "until close", H1_BODY_UNTIL_CLOSE, 0, IN("abc"), IN("abc"),
+	{ "until close", HTTP_BODY_UNTIL_CLOSE, 0, IN("abc"), IN("abc"),
 	    PARSE_MORE },
-	{ "chunks", H1_BODY_CHUNKED, 0,
+	{ "chunks", HTTP_BODY_OPEN, 0,
 	    IN("3\r\nabc\r\nA\r\n0123456789\r\n"
 	       "0\r\n\r\nGET"),
 	    IN("abc0123456789"), PARSE_DONE, 3 },
-	{ "no data", H1_BODY_CHUNKED, 0, IN("0\r\n\r\n"), IN(""), PARSE_DONE },
-	{ "16 digits", H1_BODY_CHUNKED, 0,
+	{ "no data", HTTP_BODY_OPEN, 0, IN("0\r\n\r\n"), IN(""), PARSE_DONE },
+	{ "16 digits", HTTP_BODY_OPEN, 0,
 	    IN("0000000000000001\r\na\r\n000\r\n\r\n"), IN("a"), PARSE_DONE },
-	{ "a huge chunk", H1_BODY_CHUNKED, 0, IN("7fFFffffffffffff\r\nabc"),
+	{ "a huge chunk", HTTP_BODY_OPEN, 0, IN("7fFFffffffffffff\r\nabc"),
 	    IN("abc"), PARSE_MORE },
-	{ "SM-09 extensions dropped", H1_BODY_CHUNKED, 0,
+	{ "SM-09 extensions dropped", HTTP_BODY_OPEN, 0,
 	    IN("1;a=b;c=\"d\"\r\na\r\n0;x\r\n\r\n"), IN("a"), PARSE_DONE },
-	{ "blanks behind a size", H1_BODY_CHUNKED, 0,
+	{ "blanks behind a size", HTTP_BODY_OPEN, 0,
 	    IN("1 \t \r\na\r\n0 ;x y\r\n\r\n"), IN("a"), PARSE_DONE },
-	{ "SM-12 trailers dropped", H1_BODY_CHUNKED, 0,
+	{ "SM-12 trailers dropped", HTTP_BODY_OPEN, 0,
 	    IN("1\r\na\r\n0\r\nAuthorization: x\r\nB:\r\n\r\n"), IN("a"),
 	    PARSE_DONE },
-	{ "a long trailer name", H1_BODY_CHUNKED, 0,
+	{ "a long trailer name", HTTP_BODY_OPEN, 0,
 	    IN("0\r\nContent-Length-of-something: 3\r\n\r\n"), IN(""),
 	    PARSE_DONE },
-	{ "cut before the last chunk", H1_BODY_CHUNKED, 0, IN("1\r\na\r\n"),
+	{ "cut before the last chunk", HTTP_BODY_OPEN, 0, IN("1\r\na\r\n"),
 	    IN("a"), PARSE_MORE },
-	{ "cut before the end", H1_BODY_CHUNKED, 0, IN("1\r\na\r\n0\r\n\r"),
+	{ "cut before the end", HTTP_BODY_OPEN, 0, IN("1\r\na\r\n0\r\n\r"),
 	    IN("a"), PARSE_MORE },
 };
 
@@ -95,7 +96,7 @@ h1_body_ends_where_it_ends_at_any_cut(void **state)
 			assert_int_equal(end, good[i].in.n - good[i].rest);
 			assert_int_equal(h1_body_may_end(&b),
 			    good[i].answer == PARSE_DONE ||
-				good[i].kind == H1_BODY_UNTIL_CLOSE);
+				good[i].kind == HTTP_BODY_UNTIL_CLOSE);
 		}
 	}
 }
@@ -165,7 +166,7 @@ h1_body_refuses_each_bad_chunk(void **state)
 
 		print_message("# %s\n", bad[i].name);
 		for (size_t step = 1; step <= bad[i].in.n; step++) {
-			h1_body_init(&b, H1_BODY_CHUNKED, 0, H1_CLIENT);
+			h1_body_init(&b, HTTP_BODY_OPEN, 0, H1_CLIENT);
 			assert_int_equal(feed(&b, bad[i].in, step, &got, &end,
 					     &fail),
 			    PARSE_BAD);
@@ -175,7 +176,7 @@ h1_body_refuses_each_bad_chunk(void **state)
 			    bad[i].malformed ? REASON_HTTP_MALFORMED :
 					       REASON_HTTP_FRAMING);
 		}
-		h1_body_init(&b, H1_BODY_CHUNKED, 0, H1_UPSTREAM);
+		h1_body_init(&b, HTTP_BODY_OPEN, 0, H1_UPSTREAM);
 		assert_int_equal(feed(&b, bad[i].in, 99, &got, &end, &fail),
 		    PARSE_BAD);
 		assert_int_equal(fail.reason, REASON_UP_RESPONSE);
@@ -190,7 +191,7 @@ refuses(struct slice in, const char *detail)
 	struct slice got;
 	size_t end;
 
-	h1_body_init(&b, H1_BODY_CHUNKED, 0, H1_CLIENT);
+	h1_body_init(&b, HTTP_BODY_OPEN, 0, H1_CLIENT);
 	assert_int_equal(feed(&b, in, 1000, &got, &end, &fail), PARSE_BAD);
 	assert_string_equal(fail.detail, detail);
 }
@@ -203,7 +204,7 @@ takes(struct slice in)
 	struct slice got;
 	size_t end;
 
-	h1_body_init(&b, H1_BODY_CHUNKED, 0, H1_CLIENT);
+	h1_body_init(&b, HTTP_BODY_OPEN, 0, H1_CLIENT);
 	assert_int_equal(feed(&b, in, 1000, &got, &end, &fail), PARSE_MORE);
 }
 
@@ -246,7 +247,7 @@ h1_body_bounds_what_is_not_data(void **state)
 		memcpy(text + n + 102, "\r\nx\r\n", 5);
 		n += 107;
 	}
-	h1_body_init(&b, H1_BODY_CHUNKED, 0, H1_CLIENT);
+	h1_body_init(&b, HTTP_BODY_OPEN, 0, H1_CLIENT);
 	assert_int_equal(feed(&b, slice_of(text, n), 4096, &got, &end, &fail),
 	    PARSE_BAD);
 	assert_string_equal(fail.detail, "chunks of little data");
@@ -254,7 +255,7 @@ h1_body_bounds_what_is_not_data(void **state)
 	/* Small chunks alone, as of a model that types, are no fault. */
 	for (n = 0; n + 6 < sizeof(text); n += 6)
 		memcpy(text + n, "1\r\na\r\n", 6);
-	h1_body_init(&b, H1_BODY_CHUNKED, 0, H1_CLIENT);
+	h1_body_init(&b, HTTP_BODY_OPEN, 0, H1_CLIENT);
 	assert_int_equal(feed(&b, slice_of(text, n), 4096, &got, &end, &fail),
 	    PARSE_MORE);
 }
@@ -268,15 +269,15 @@ h1_body_of_none_is_over(void **state)
 	size_t used;
 
 	(void)state;
-	h1_body_init(&b, H1_BODY_NONE, 0, H1_CLIENT);
+	h1_body_init(&b, HTTP_BODY_NONE, 0, H1_CLIENT);
 	assert_int_equal(h1_body_take(&b, in, &data, &used, &fail), PARSE_DONE);
 	assert_int_equal(used, 0);
-	h1_body_init(&b, H1_BODY_LENGTH, 0, H1_CLIENT);
+	h1_body_init(&b, HTTP_BODY_LENGTH, 0, H1_CLIENT);
 	assert_int_equal(h1_body_take(&b, in, &data, &used, &fail), PARSE_DONE);
 	assert_int_equal(used, 0);
 	assert_true(h1_body_may_end(&b));
 	/* Over stays over. */
-	h1_body_init(&b, H1_BODY_CHUNKED, 0, H1_CLIENT);
+	h1_body_init(&b, HTTP_BODY_OPEN, 0, H1_CLIENT);
 	assert_false(h1_body_may_end(&b));
 	assert_int_equal(h1_body_take(&b, SLICE(H1_LAST_CHUNK), &data, &used,
 			     &fail),

@@ -6,9 +6,9 @@ static const struct {
 	const char *name;
 	struct slice in;
 	struct slice method, target;
-	enum h1_body_kind body;
+	enum http_body body;
 	uint64_t length;
-	enum h1_expect expect;
+	enum http_expect expect;
 	bool is_http10, close, upgrade;
 } good[] = {
 	{ "plain", IN(GET HOST "\r\n"), IN("GET"), IN("/") },
@@ -19,21 +19,21 @@ static const struct {
 	{ "PT-10 NUL in the target", IN("GET /\0 HTTP/1.1\r\n" HOST "\r\n"),
 	    IN("GET"), IN("/\0") },
 	{ "length", IN("POST / HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\n"),
-	    IN("POST"), IN("/"), H1_BODY_LENGTH, 5 },
+	    IN("POST"), IN("/"), HTTP_BODY_LENGTH, 5 },
 	{ "length 0", IN(GET HOST "content-length:0\r\n\r\n"), IN("GET"),
-	    IN("/"), H1_BODY_LENGTH, 0 },
+	    IN("/"), HTTP_BODY_LENGTH, 0 },
 	{ "SM-03 blanks round the length",
 	    IN(GET HOST "Content-Length: \t 7 \t\r\n\r\n"), IN("GET"), IN("/"),
-	    H1_BODY_LENGTH, 7 },
+	    HTTP_BODY_LENGTH, 7 },
 	{ "SM-13 a long body",
 	    IN(GET HOST "Content-Length: 1000000000000000000\r\n\r\n"),
-	    IN("GET"), IN("/"), H1_BODY_LENGTH, 1000000000000000000 },
+	    IN("GET"), IN("/"), HTTP_BODY_LENGTH, 1000000000000000000 },
 	{ "chunked", IN(GET HOST "Transfer-Encoding: cHunked\r\n\r\n"),
-	    IN("GET"), IN("/"), H1_BODY_CHUNKED },
+	    IN("GET"), IN("/"), HTTP_BODY_OPEN },
 	{ "expect", IN(GET HOST "Expect: 100-Continue\r\n\r\n"), IN("GET"),
-	    IN("/"), .expect = H1_EXPECT_CONTINUE },
+	    IN("/"), .expect = HTTP_EXPECT_CONTINUE },
 	{ "SM-25 other expectation", IN(GET HOST "Expect: 200-ok\r\n\r\n"),
-	    IN("GET"), IN("/"), .expect = H1_EXPECT_OTHER },
+	    IN("GET"), IN("/"), .expect = HTTP_EXPECT_OTHER },
 	{ "1.0", IN("GET / HTTP/1.0\r\n" HOST "Expect: 100-continue\r\n\r\n"),
 	    IN("GET"), IN("/"), .is_http10 = true, .close = true },
 	{ "close", IN(GET HOST "Connection: x, Close\r\n\r\n"), IN("GET"),
@@ -46,10 +46,10 @@ static const struct {
 };
 
 static enum parse
-request(struct slice in, struct h1_request *req, size_t *used,
+request(struct slice in, struct http_request *req, size_t *used,
     struct parse_fail *fail)
 {
-	*req = (struct h1_request){ 0 };
+	*req = (struct http_request){ 0 };
 	*fail = (struct parse_fail){ .detail = "" };
 	*used = 0;
 	return h1_request_take(in, &h1_limits, req, used, fail);
@@ -61,7 +61,7 @@ h1_head_takes_each_good_request(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(good); i++) {
 		struct slice in = exact(good[i].in);
-		struct h1_request r;
+		struct http_request r;
 		struct parse_fail fail;
 		size_t used;
 
@@ -208,7 +208,7 @@ h1_head_refuses_each_bad_request(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(bad); i++) {
 		struct slice in = exact(bad[i].in);
-		struct h1_request r;
+		struct http_request r;
 		struct parse_fail fail;
 		size_t used;
 
@@ -229,42 +229,42 @@ static const struct {
 	size_t at;
 	unsigned status;
 	struct slice phrase;
-	enum h1_body_kind body;
+	enum http_body body;
 	uint64_t length;
 	bool has_length, close;
 } answers[] = {
 	{ "length", IN("GET"),
 	    IN("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"), NULL, 0, 200,
-	    IN("OK"), H1_BODY_LENGTH, 3, true, false },
+	    IN("OK"), HTTP_BODY_LENGTH, 3, true, false },
 	{ "chunked", IN("GET"),
 	    IN("HTTP/1.1 404 Not  Found\r\nTransfer-Encoding: chunked\r\n"
 	       "Connection: close\r\n\r\n"),
-	    NULL, 0, 404, IN("Not  Found"), H1_BODY_CHUNKED, 0, false, true },
+	    NULL, 0, 404, IN("Not  Found"), HTTP_BODY_OPEN, 0, false, true },
 	{ "until close", IN("GET"), IN("HTTP/1.1 200 \r\n\r\n"), NULL, 0, 200,
-	    IN(""), H1_BODY_UNTIL_CLOSE, 0, false, true },
+	    IN(""), HTTP_BODY_UNTIL_CLOSE, 0, false, true },
 	{ "no phrase and no space", IN("GET"),
 	    IN("HTTP/1.1 500\r\nContent-Length: 0\r\n\r\n"), NULL, 0, 500,
-	    IN(""), H1_BODY_LENGTH, 0, true, false },
+	    IN(""), HTTP_BODY_LENGTH, 0, true, false },
 	{ "1.0", IN("GET"), IN("HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\n"),
-	    NULL, 0, 200, IN("OK"), H1_BODY_LENGTH, 3, true, true },
+	    NULL, 0, 200, IN("OK"), HTTP_BODY_LENGTH, 3, true, true },
 	{ "HEAD", IN("HEAD"),
 	    IN("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"), NULL, 0, 200,
-	    IN("OK"), H1_BODY_NONE, 3, true, false },
+	    IN("OK"), HTTP_BODY_NONE, 3, true, false },
 	{ "HEAD, chunked", IN("HEAD"),
 	    IN("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), NULL,
-	    0, 200, IN("OK"), H1_BODY_NONE, 0, false, false },
+	    0, 200, IN("OK"), HTTP_BODY_NONE, 0, false, false },
 	{ "304", IN("GET"), IN("HTTP/1.1 304 x\r\nContent-Length: 3\r\n\r\n"),
-	    NULL, 0, 304, IN("x"), H1_BODY_NONE, 3, true, false },
+	    NULL, 0, 304, IN("x"), HTTP_BODY_NONE, 3, true, false },
 	{ "204", IN("GET"), IN("HTTP/1.1 204 x\r\n\r\n"), NULL, 0, 204, IN("x"),
-	    H1_BODY_NONE, 0, false, false },
+	    HTTP_BODY_NONE, 0, false, false },
 	{ "204 that says 0", IN("GET"),
 	    IN("HTTP/1.1 204 x\r\nContent-Length: 0\r\n\r\n"), NULL, 0, 204,
-	    IN("x"), H1_BODY_NONE, 0, true, false },
+	    IN("x"), HTTP_BODY_NONE, 0, true, false },
 	{ "100", IN("POST"), IN("HTTP/1.1 100 Continue\r\n\r\n"), NULL, 0, 100,
-	    IN("Continue"), H1_BODY_NONE, 0, false, false },
+	    IN("Continue"), HTTP_BODY_NONE, 0, false, false },
 	{ "two cookies", IN("GET"),
 	    IN("HTTP/1.1 204 x\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n\r\n"),
-	    NULL, 0, 204, IN("x"), H1_BODY_NONE, 0, false, false },
+	    NULL, 0, 204, IN("x"), HTTP_BODY_NONE, 0, false, false },
 	{ "SM-27 two lengths", IN("GET"),
 	    IN("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"
 	       "Content-Length: 4\r\n\r\n"),
@@ -313,7 +313,7 @@ h1_head_judges_each_response(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(answers); i++) {
 		struct slice in = exact(answers[i].in);
-		struct h1_response r = { 0 };
+		struct http_response r = { 0 };
 		struct parse_fail fail = { .detail = "" };
 		size_t used = 0;
 
@@ -349,13 +349,13 @@ h1_head_verdict_does_not_depend_on_cuts(void **state)
 		bool is_good = i < COUNT_OF(good);
 		struct slice in =
 		    is_good ? good[i].in : bad[i - COUNT_OF(good)].in;
-		struct h1_request whole, r;
+		struct http_request whole, r;
 		struct parse_fail fail, why;
 		size_t end, used;
 
 		enum parse want = request(in, &whole, &end, &fail);
 		for (size_t cut = 0; cut < in.n; cut++) {
-			r = (struct h1_request){ 0 };
+			r = (struct http_request){ 0 };
 			struct slice part = exact(slice_first(in, cut));
 			enum parse got =
 			    h1_request_take(part, &h1_limits, &r, &used, &why);
@@ -381,8 +381,8 @@ h1_head_takes_bytes_one_by_one(void **state)
 {
 	struct slice in = SLICE(GET HOST "\r\n");
 	struct slice answer = SLICE("HTTP/1.1 200 OK\r\nA: b\r\n\r\n");
-	struct h1_request req = { 0 };
-	struct h1_response res = { 0 };
+	struct http_request req = { 0 };
+	struct http_response res = { 0 };
 	struct parse_fail fail;
 	size_t used;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "row.h"
+#include "wire/h1_head.h"
 #include "wire/h1_write.h"
+#include "wire/message.h"
 
 #define HOST "Host: ok.test\r\n"
 
@@ -14,15 +16,15 @@ struct made {
 static struct made
 renew(struct slice in, struct field *credentials, size_t n, uint16_t port)
 {
-	struct h1_request req = { 0 };
+	struct http_request req = { 0 };
 	struct parse_fail fail;
 	struct made m = { 0 };
 	size_t used;
 
 	assert_int_equal(h1_request_take(in, &h1_limits, &req, &used, &fail),
 	    PARSE_DONE);
-	struct h1_new_request r =
-	    h1_new_request(&req, req.target.path, &req.host.host);
+	struct http_new_request r =
+	    http_new_request(&req, req.target.path, &req.host.host);
 	r.credentials = credentials;
 	r.n_credentials = n;
 	r.port = port;
@@ -139,7 +141,7 @@ h1_write_brackets_ipv6(void **state)
 static void
 h1_write_says_what_does_not_fit(void **state)
 {
-	struct h1_request req = { 0 };
+	struct http_request req = { 0 };
 	struct parse_fail fail;
 	uint8_t bytes[80];
 	size_t used;
@@ -149,8 +151,8 @@ h1_write_says_what_does_not_fit(void **state)
 					       "a-b: c\r\n\r\n"),
 			     &h1_limits, &req, &used, &fail),
 	    PARSE_DONE);
-	struct h1_new_request r =
-	    h1_new_request(&req, req.target.path, &req.host.host);
+	struct http_new_request r =
+	    http_new_request(&req, req.target.path, &req.host.host);
 	for (size_t n = 0; n < 41; n++) {
 		struct wr w = wr_of(bytes, n);
 		h1_put_request(&w, &r);
@@ -214,8 +216,8 @@ h1_write_renews_each_response(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(responses); i++) {
-		struct h1_request req = { 0 };
-		struct h1_response res = { 0 };
+		struct http_request req = { 0 };
+		struct http_response res = { 0 };
 		struct parse_fail fail;
 		uint8_t bytes[1024];
 		struct wr w = wr_of(bytes, sizeof(bytes));
@@ -228,7 +230,7 @@ h1_write_renews_each_response(void **state)
 		assert_int_equal(h1_response_take(responses[i].in, &h1_limits,
 				     req.method, &res, &used, &fail),
 		    PARSE_DONE);
-		struct h1_new_response r = h1_new_response(&res, &req);
+		struct http_new_response r = http_new_response(&res, &req);
 		r.skip_cookies = responses[i].skip_cookies;
 		h1_put_response(&w, &r);
 		assert_slice(wr_slice(&w), responses[i].want);
@@ -251,7 +253,7 @@ h1_put_request_writes_parameters(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		char in[256], want[256];
 		uint8_t bytes[512];
-		struct h1_request req = { 0 };
+		struct http_request req = { 0 };
 		struct parse_fail fail;
 		size_t used;
 		snprintf(in, sizeof(in), "GET %s HTTP/1.1\r\n" HOST "\r\n",
@@ -261,8 +263,8 @@ h1_put_request_writes_parameters(void **state)
 		assert_int_equal(h1_request_take(slice_of_str(in), &h1_limits,
 				     &req, &used, &fail),
 		    PARSE_DONE);
-		struct h1_new_request r =
-		    h1_new_request(&req, req.target.path, &req.host.host);
+		struct http_new_request r =
+		    http_new_request(&req, req.target.path, &req.host.host);
 		r.parameters = &key;
 		r.n_parameters = 1;
 		struct wr w = wr_of(bytes, sizeof(bytes));

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/message.h"
+#include "wire/urlpath.h"
+
+struct http_new_request
+http_new_request(const struct http_request *req, struct slice path,
+    const struct host *host)
+{
+	return (struct http_new_request){
+		.method = req->method,
+		.path = path,
+		.query = req->target.query,
+		.has_query = req->target.has_query,
+		.host = host,
+		.fields = &req->fields,
+		.body = req->body,
+		.length = req->length,
+		.close = req->is_http10,
+		.skip_expect = req->expect == HTTP_EXPECT_NONE,
+	};
+}
+
+struct http_new_response
+http_new_response(const struct http_response *res,
+    const struct http_request *req)
+{
+	struct http_new_response r = {
+		.status = res->status,
+		.phrase = res->phrase,
+		.fields = &res->fields,
+		.body = res->body,
+		.has_length = res->has_length,
+		.length = res->length,
+		.close = !req->keep_alive,
+	};
+
+	/* Neither may say a length (RFC 9110 8.6). */
+	if (res->status < 200 || res->status == 204)
+		r.has_length = false;
+	if (res->status < 200)
+		r.close = false;
+	if (req->is_http10 && res->body == HTTP_BODY_OPEN)
+		r.body = HTTP_BODY_UNTIL_CLOSE;
+	else if (!req->is_http10 && res->body == HTTP_BODY_UNTIL_CLOSE)
+		r.body = HTTP_BODY_OPEN;
+	return r;
+}
+
+unsigned
+http_fail_status(const struct parse_fail *fail)
+{
+	struct slice detail = slice_of_str(fail->detail);
+
+	if (fail->reason != REASON_LIMIT_BYTES)
+		return reason_status(fail->reason);
+	if (slice_eq(detail, SLICE(HTTP_TARGET_TOO_LONG)) ||
+	    slice_eq(detail, SLICE(URLPATH_TOO_LONG)))
+		return 414;
+	if (slice_eq(detail, SLICE(HTTP_HEAD_TOO_LONG)) ||
+	    slice_eq(detail, SLICE(HTTP_TOO_MANY_FIELDS)))
+		return 431;
+	return reason_status(fail->reason);
+}
