@@ -182,7 +182,6 @@ ask_confirm(struct ask *q)
 	struct tell tell = {
 		.who = q->request.who,
 		.cookie = q->account.cookie,
-		.rule = q->request.rule,
 		.port = q->request.port,
 		.host = q->account.facts.host,
 	};

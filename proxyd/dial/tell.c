@@ -33,7 +33,6 @@ tell_send(struct channel *keeper, const struct tell *t,
 
 	who_write(&w, &t->who);
 	wr_u64(&w, t->cookie);
-	wr_u32(&w, t->rule);
 	wr_u16(&w, t->port);
 	wr_slice8(&w, t->host);
 	if (w.bad) {

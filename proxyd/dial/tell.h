@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tell the keeper of a connection before anybody else has it: the cookie of
- * its socket, and for which sandbox, rule, name and port it was made.  Later a
- * worker shows the keeper that socket, and gets a credential for that name
- * only.  The dialer keeps no duplicate: the origin would see no end of it.
+ * its socket, and for which sandbox, name and port it was made.  Later a worker
+ * shows the keeper that socket, and gets a credential for that name only.  The dialer keeps no duplicate: the origin would see no end of it.
  */
 #ifndef DIAL_TELL_H
 #define DIAL_TELL_H
@@ -15,7 +14,6 @@
 struct tell {
 	struct who who;
 	uint64_t cookie;
-	uint32_t rule;
 	uint16_t port;
 	struct slice host; /* canonical */
 };

@@ -10,7 +10,9 @@ request_pool_key(const struct request *r)
 		.port = r->flow->port,
 		.tls = r->flow->is_tls,
 		.alpn = r->flow->has_alpn,
-		.rule = r->verdict.rule,
+		.public_only =
+		    program_rule(r->generation->program, r->verdict.rule)
+			.report,
 		.generation = r->generation->number,
 	};
 }
@@ -48,17 +50,17 @@ on_dialled(const struct dial_answer *a, void *arg)
 }
 
 static void
-dial(struct request *r, const struct pool_key *key)
+dial(struct request *r)
 {
 	const struct flow *f = r->flow;
 	struct sandbox *sb = f->sandbox;
 	struct slice only;
 	const struct dial_ask ask = {
 		.generation = r->generation,
-		.rule = key->rule,
+		.rule = r->verdict.rule,
 		.host = &r->host,
-		.name_it = !program_rule_host(r->generation->program, key->rule,
-		    &only),
+		.name_it = !program_rule_host(r->generation->program,
+		    r->verdict.rule, &only),
 		.port = f->port,
 		.tls = f->is_tls,
 		.alpn = f->has_alpn,
@@ -95,7 +97,7 @@ request_reach(struct exchange *x, void *arg)
 		    "too many upstream connections");
 		return;
 	}
-	dial(r, &key);
+	dial(r);
 }
 
 void

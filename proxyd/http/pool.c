@@ -88,8 +88,8 @@ static bool
 key_eq(const struct pool_key *a, const struct pool_key *b)
 {
 	return a->port == b->port && a->tls == b->tls && a->alpn == b->alpn &&
-	    a->rule == b->rule && a->generation == b->generation &&
-	    host_eq(a->host, b->host);
+	    a->public_only == b->public_only &&
+	    a->generation == b->generation && host_eq(a->host, b->host);
 }
 
 struct stream *

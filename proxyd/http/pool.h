@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Idle upstream connections of one sandbox.  One is taken for the same name,
- * port, scheme, ALPN and dial (rule and generation: the keeper releases a
- * credential only for the socket of that very dial).  Any byte, end or failure
- * while it is idle ends it, and so does LIMIT_POOL_IDLE_MS.
+ * port, scheme, ALPN, kind of address and generation (the keeper releases a
+ * credential only for a dial of the present one), whatever the rule: all rules
+ * of a host share what is verified for it.  Any byte, end or failure while it
+ * is idle ends it, and so does LIMIT_POOL_IDLE_MS.
  */
 #ifndef HTTP_POOL_H
 #define HTTP_POOL_H
@@ -18,7 +19,9 @@ struct pool_key {
 	uint16_t port;
 	bool tls;
 	bool alpn; /* http/1.1 was offered */
-	uint32_t rule, generation;
+	/* The dial was for a rule that reaches public addresses alone. */
+	bool public_only;
+	uint32_t generation;
 };
 
 MUST_USE struct pool *pool_new(struct loop *l);

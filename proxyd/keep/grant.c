@@ -110,11 +110,10 @@ find_forgery(struct grant *g, struct told *told)
 	if (g->dial == NULL)
 		return "release asked for a socket that was not dialled";
 	if (g->dial->sandbox != g->who.sandbox ||
-	    g->dial->generation != g->who.generation ||
-	    g->dial->rule != g->rule)
-		return "release asked for the dial of another rule or sandbox";
+	    g->dial->generation != g->who.generation)
+		return "release asked for the dial of another sandbox or program";
 	if (!rule_dials(g))
-		return "release asked for a dial that policy refuses";
+		return "release asked for a dial that the rule may not make";
 	if (!owner_only_allows(store_owner(g->store), g->credential,
 		host_of(g->dial), g->dial->port))
 		return "release asked for outside of the credential's `only:`";

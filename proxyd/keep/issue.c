@@ -252,7 +252,6 @@ keep_dial(struct issue *i, struct slice body)
 	dial.sandbox = who.sandbox;
 	dial.generation = who.generation;
 	dial.cookie = rd_u64(&r);
-	dial.rule = rd_u32(&r);
 	dial.port = rd_u16(&r);
 	struct slice host = rd_slice8(&r);
 	if (!valid || !rd_is_done(&r) || host.n == 0 ||

@@ -11,13 +11,15 @@
  *  - the sandbox exists, the generation is the present one, the rule allows and
  *    names this credential;
  *  - the worker shows a socket, and SO_COOKIE of it is one that the dialer told
- *    of for this very sandbox, generation and rule;
- *  - policy, asked again, lets that rule dial that host and port over TLS;
+ *    of for this very sandbox and generation;
+ *  - policy, asked again, lets the rule dial the host and port of that dial over
+ *    TLS;
  *  - host and port are inside the credential's own ceiling, `only:`;
  *  - TCP_INFO says that the socket is ESTABLISHED;
  *  - the secret can be had; while a fresh one is under way the request waits;
  *  - the record of it is in the log.
- * So a pooled connection serves the rule that it was dialled for, no other.
+ * So a pooled connection serves all rules of the host and port that it was
+ * dialled for, and each rule gets its own credentials and no other's.
  */
 #ifndef KEEP_ISSUE_H
 #define KEEP_ISSUE_H

@@ -21,7 +21,7 @@
 /* One dial. */
 struct told_dial {
 	uint64_t cookie;
-	uint32_t sandbox, generation, rule;
+	uint32_t sandbox, generation;
 	uint16_t port;
 	uint8_t host_n;
 	uint8_t host[TOLD_HOST_MAX]; /* canonical */

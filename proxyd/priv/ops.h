@@ -107,7 +107,7 @@ enum op {
 	/*
 	 * dialer -> keeper
 	 *
-	 * TELL     who, u64 cookie, u32 rule, u16 port, s8 host
+	 * TELL     who, u64 cookie, u16 port, s8 host
 	 * TOLD     u16 reason (ALLOW or why it is not kept)
 	 */
 	OP_TELL = 80,

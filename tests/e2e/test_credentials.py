@@ -44,6 +44,21 @@ def test_a_placeholder_in_its_slot_is_replaced(here):
     assert slots(here.origin_requests()) == [['Bearer ' + here.canary]]
 
 
+def test_rules_of_one_host_share_connections_and_not_credentials(bed):
+    here = bed("""
+- allow: https://api.test/mine/**
+  credential: api
+- allow: https://api.test/open/**
+""")
+    got = here.run('curl -sS https://api.test/open/1 https://api.test/mine/2 '
+                   'https://api.test/open/3 https://api.test/mine/4')
+    assert got.exit == 0, got
+    assert slots(here.origin_requests()) == \
+        [[], ['Bearer ' + here.canary], [], ['Bearer ' + here.canary]], got
+    assert len(got.find(event='dial', verdict='allow')) == 1, got
+    assert len(got.find(event='release', verdict='allow')) == 2, got
+
+
 def test_a_misplaced_placeholder_says_so_at_another_allowed_host(here):
     got = here.run('curl -sS -H "Authorization: Bearer $API_TOKEN" '
                    'https://ok.test/x')

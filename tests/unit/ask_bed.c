@@ -71,7 +71,6 @@ on_keeper(struct channel *c, struct msg *m, void *arg)
 	snprintf(roles.told.flow, sizeof(roles.told.flow), "%.*s",
 	    SLICE_ARG(who.flow));
 	roles.told.cookie = rd_u64(&r);
-	roles.told.rule = rd_u32(&r);
 	roles.told.port = rd_u16(&r);
 	struct slice host = rd_slice8(&r);
 	assert_true(rd_is_done(&r));

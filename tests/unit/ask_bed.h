@@ -54,7 +54,7 @@ struct roles {
 	unsigned n_told;
 	struct {
 		uint64_t cookie;
-		uint32_t sandbox, generation, rule;
+		uint32_t sandbox, generation;
 		uint16_t port;
 		char host[256], digest[80], flow[80];
 	} told; /* the last */

@@ -261,7 +261,6 @@ tell_as(struct fixture *f, const struct who *who, int fd, const struct dial *d)
 
 	who_write(&w, who);
 	wr_u64(&w, cookie_of(fd));
-	wr_u32(&w, d->rule);
 	wr_u16(&w, d->port);
 	wr_slice8(&w, slice_of_str(d->host));
 	ask(f, OP_TELL, wr_slice(&w), -1);

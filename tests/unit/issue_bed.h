@@ -57,6 +57,8 @@
 	"  agent:\n"                                                             \
 	"    rules:\n"                                                           \
 	"      - {name: no, deny: \"https://api.test/private/**\"}\n"            \
+	"      - {name: more, allow: \"https://api.test/more/**\", credential: " \
+	"one}\n"                                                                 \
 	"      - {name: api, allow: \"https://api.test/**\", credential: one}\n" \
 	"      - {name: two, allow: \"https://two.test/**\", credential: two}\n" \
 	"      - {name: open, allow: \"https://open.test/**\"}\n"                \
@@ -65,6 +67,7 @@
 
 enum rule {
 	RULE_NO,
+	RULE_MORE,
 	RULE_API,
 	RULE_TWO,
 	RULE_OPEN,
@@ -93,7 +96,7 @@ struct fixture {
 };
 
 struct dial {
-	uint32_t sandbox, generation, rule;
+	uint32_t sandbox, generation;
 	uint16_t port;
 	const char *host;
 };
@@ -103,8 +106,7 @@ struct want {
 	const char *digest; /* NULL: the right one */
 };
 
-static const struct dial good_dial = { SANDBOX, GENERATION, RULE_API, 443,
-	"api.test" };
+static const struct dial good_dial = { SANDBOX, GENERATION, 443, "api.test" };
 static const struct want good = { SANDBOX, GENERATION, RULE_API, 0 };
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -36,7 +36,6 @@ ask_hands_over_a_socket_that_all_know_of(void **state)
 		assert_int_equal(roles.told.generation, GENERATION);
 		assert_string_equal(roles.told.digest, DIGEST);
 		assert_string_equal(roles.told.flow, "w0-1");
-		assert_int_equal(roles.told.rule, rows[i].rule);
 		assert_int_equal(roles.told.port, port);
 		assert_string_equal(roles.told.host, rows[i].name);
 		assert_int_equal(roles.n_events, i + 1);

@@ -20,52 +20,104 @@ issue_releases_for_the_dial_that_it_was_told_of(void **state)
 	}
 }
 
+/* Whatever rule the connection was dialled for: host and port count. */
+static void
+issue_releases_to_all_rules_of_the_place_that_was_dialled(void **state)
+{
+	struct fixture *f = *state;
+	const struct want more = { SANDBOX, GENERATION, RULE_MORE, 0 };
+	enum reason reason;
+
+	tell(f, f->client, &good_dial);
+	release(f, &more, f->client);
+	assert_int_equal(released(f, &reason).n, strlen("Bearer " SECRET));
+	assert_int_equal(f->n_allowed, 1);
+	release(f, &good, f->client);
+	assert_int_equal(released(f, &reason).n, strlen("Bearer " SECRET));
+	assert_int_equal(f->n_allowed, 1);
+	tell(f, f->client,
+	    &(struct dial){ SANDBOX, GENERATION, 443, "open.test" });
+	release(f, &more, f->client);
+	assert_int_equal(released(f, &reason).n, 0);
+	assert_int_equal(f->n_alarms, 1);
+	assert_string_equal(f->detail,
+	    "release asked for a dial that the rule may not make");
+}
+
+/* Both run by one policy: still the one has none of the other's dials. */
+static void
+issue_keeps_the_dials_of_sandboxes_apart(void **state)
+{
+	struct fixture *f = *state;
+	const struct want other = { SANDBOX + 1, GENERATION, RULE_API, 0 };
+	enum reason reason;
+	struct bed same;
+	enum err err;
+
+	bed_load(&same, CONFIG, POLICY);
+	assert_int_equal(store_set_name(f->store, SANDBOX + 1, SLICE("b"),
+			     &err),
+	    0);
+	assert_int_equal(store_set_program(f->store, SANDBOX + 1, GENERATION,
+			     SLICE(DIGEST), same.program, &err),
+	    0);
+	same.program = NULL;
+	tell(f, f->client, &good_dial);
+	release(f, &other, f->client);
+	assert_int_equal(released(f, &reason).n, 0);
+	assert_int_equal(f->n_alarms, 1);
+	assert_string_equal(f->detail,
+	    "release asked for the dial of another sandbox or program");
+	/* The store reads the image until it goes. */
+	issue_free(f->issue);
+	f->issue = NULL;
+	store_free(f->store);
+	f->store = NULL;
+	bed_release(&same);
+}
+
 static const struct {
 	const char *name;
 	struct dial dial;
 	struct want want;
 	const char *detail;
 } forged[] = {
-	{ "another sandbox", { SANDBOX, GENERATION, RULE_API, 443, "api.test" },
+	{ "another sandbox", { SANDBOX, GENERATION, 443, "api.test" },
 	    { SANDBOX + 1, GENERATION, RULE_API, 0 },
 	    "release asked for a sandbox that is not there" },
-	{ "another generation",
-	    { SANDBOX, GENERATION, RULE_API, 443, "api.test" },
+	{ "another generation", { SANDBOX, GENERATION, 443, "api.test" },
 	    { SANDBOX, GENERATION + 1, RULE_API, 0 },
 	    "release asked for another generation" },
-	{ "another program", { SANDBOX, GENERATION, RULE_API, 443, "api.test" },
+	{ "another program", { SANDBOX, GENERATION, 443, "api.test" },
 	    { SANDBOX, GENERATION, RULE_API, 0, "sha256:01" },
 	    "release asked by another program" },
 	{ "a credential of another rule",
-	    { SANDBOX, GENERATION, RULE_API, 443, "api.test" },
+	    { SANDBOX, GENERATION, 443, "api.test" },
 	    { SANDBOX, GENERATION, RULE_API, 1 },
 	    "release asked for a credential that the rule lacks" },
-	{ "a rule without one",
-	    { SANDBOX, GENERATION, RULE_OPEN, 443, "open.test" },
+	{ "a rule without one", { SANDBOX, GENERATION, 443, "open.test" },
 	    { SANDBOX, GENERATION, RULE_OPEN, 0 },
 	    "release asked for a credential that the rule lacks" },
-	{ "a deny rule", { SANDBOX, GENERATION, RULE_NO, 443, "api.test" },
+	{ "a deny rule", { SANDBOX, GENERATION, 443, "api.test" },
 	    { SANDBOX, GENERATION, RULE_NO, 0 },
 	    "release asked for a credential that the rule lacks" },
-	{ "no such rule", { SANDBOX, GENERATION, 99, 443, "api.test" },
+	{ "no such rule", { SANDBOX, GENERATION, 443, "api.test" },
 	    { SANDBOX, GENERATION, 99, 0 },
 	    "release asked for a credential that the rule lacks" },
-	{ "no such credential",
-	    { SANDBOX, GENERATION, RULE_API, 443, "api.test" },
+	{ "no such credential", { SANDBOX, GENERATION, 443, "api.test" },
 	    { SANDBOX, GENERATION, RULE_API, 99 },
 	    "release asked for a credential that the rule lacks" },
-	{ "the dial of another rule",
-	    { SANDBOX, GENERATION, RULE_OPEN, 443, "open.test" },
+	{ "the dial of another name", { SANDBOX, GENERATION, 443, "open.test" },
 	    { SANDBOX, GENERATION, RULE_API, 0 },
-	    "release asked for the dial of another rule or sandbox" },
-	{ "a dial that policy refuses",
-	    { SANDBOX, GENERATION, RULE_API, 443, "evil.test" },
+	    "release asked for a dial that the rule may not make" },
+	{ "a name that the rule does not have",
+	    { SANDBOX, GENERATION, 443, "evil.test" },
 	    { SANDBOX, GENERATION, RULE_API, 0 },
-	    "release asked for a dial that policy refuses" },
-	{ "a port that policy refuses",
-	    { SANDBOX, GENERATION, RULE_API, 80, "api.test" },
+	    "release asked for a dial that the rule may not make" },
+	{ "a port that the rule does not have",
+	    { SANDBOX, GENERATION, 80, "api.test" },
 	    { SANDBOX, GENERATION, RULE_API, 0 },
-	    "release asked for a dial that policy refuses" },
+	    "release asked for a dial that the rule may not make" },
 };
 
 static void
@@ -302,7 +354,7 @@ issue_forgets_the_dials_of_an_older_policy(void **state)
 	assert_int_equal(released(f, &reason).n, 0);
 	assert_int_equal(f->n_alarms, 1);
 	assert_string_equal(f->detail,
-	    "release asked for the dial of another rule or sandbox");
+	    "release asked for the dial of another sandbox or program");
 	/* The store reads the image until it goes. */
 	issue_free(f->issue);
 	f->issue = NULL;
@@ -316,6 +368,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(issue_releases_for_the_dial_that_it_was_told_of),
+		TEST(issue_releases_to_all_rules_of_the_place_that_was_dialled),
+		TEST(issue_keeps_the_dials_of_sandboxes_apart),
 		TEST(issue_refuses_what_is_forged),
 		TEST(issue_refuses_sockets_that_were_not_dialled),
 		TEST(issue_refuses_a_connection_that_is_over),

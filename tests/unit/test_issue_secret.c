@@ -25,7 +25,7 @@ issue_refuses_without_the_secret(void **state)
 	assert_string_equal(f->detail, "the secret cannot be had");
 }
 
-static const struct dial asked_dial = { SANDBOX, GENERATION, RULE_ASKED, 443,
+static const struct dial asked_dial = { SANDBOX, GENERATION, 443,
 	"asked.test" };
 static const struct want asked = { SANDBOX, GENERATION, RULE_ASKED, 2 };
 

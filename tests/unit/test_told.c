@@ -8,9 +8,9 @@
 #include "keep/told.h"
 
 static void
-put(struct told *t, uint64_t cookie, uint32_t rule)
+put(struct told *t, uint64_t cookie, uint16_t port)
 {
-	const struct told_dial dial = { .cookie = cookie, .rule = rule };
+	const struct told_dial dial = { .cookie = cookie, .port = port };
 
 	assert_true(told_put(t, &dial));
 }
@@ -27,12 +27,12 @@ told_remembers_dials_by_cookie(void **state)
 	put(t, 1, 10);
 	put(t, 1 + 4096, 11); /* a neighbour in its bucket */
 	put(t, UINT64_MAX, 12);
-	assert_int_equal(told_find(t, 1)->rule, 10);
-	assert_int_equal(told_find(t, 4097)->rule, 11);
-	assert_int_equal(told_find(t, UINT64_MAX)->rule, 12);
+	assert_int_equal(told_find(t, 1)->port, 10);
+	assert_int_equal(told_find(t, 4097)->port, 11);
+	assert_int_equal(told_find(t, UINT64_MAX)->port, 12);
 	assert_null(told_find(t, 0));
 	put(t, 1, 20);
-	assert_int_equal(told_find(t, 1)->rule, 20);
+	assert_int_equal(told_find(t, 1)->port, 20);
 	told_free(t);
 	told_free(NULL);
 }
@@ -46,7 +46,7 @@ told_forgets_what_was_not_used(void **state)
 
 	assert_non_null(t);
 	for (uint64_t i = 1; i <= TOLD_MAX; i++)
-		put(t, i, (uint32_t)i);
+		put(t, i, (uint16_t)i);
 	assert_non_null(told_find(t, 1));
 	assert_non_null(told_find(t, 3)); /* used: 2 is the oldest now */
 	put(t, TOLD_MAX + 1, 1);
