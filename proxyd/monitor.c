@@ -142,6 +142,9 @@ on_last_written(struct msg *msg, void *arg)
 {
 	struct monitor *m = arg;
 
+	/* A scribe that died is told again when the next one is there. */
+	if (msg == NULL && m->children[ROLE_SCRIBE].pid != 0)
+		return;
 	m->log_ended = msg != NULL;
 	stop(m);
 }
@@ -220,21 +223,33 @@ record_drops(struct monitor *m)
 	}
 }
 
-static void
-begin_ending(struct monitor *m)
+void
+monitor_record_end(struct monitor *m)
 {
 	struct event e;
 
-	m->stage = STAGE_ENDING;
-	set_deadline(m, MONITOR_END_MS);
-	roles_end_worker(m);
-	record_drops(m);
 	fill(m, &e, EVENT_DETACH);
 	event_number(&e, FIELD_EXIT, (uint64_t)m->status);
 	(void)record(m, &e, NULL);
 	fill(m, &e, EVENT_STOP);
-	if (!record(m, &e, on_last_written))
+	/* One that is dying closes its channel before its end is seen. */
+	if (!record(m, &e, on_last_written) &&
+	    m->children[ROLE_SCRIBE].pid == 0)
 		stop(m);
+}
+
+static void
+begin_ending(struct monitor *m)
+{
+	/* One that died a moment ago is needed for the last records. */
+	roles_look(m);
+	if (m->stage >= STAGE_ENDING)
+		return;
+	m->stage = STAGE_ENDING;
+	set_deadline(m, MONITOR_END_MS);
+	roles_end_worker(m);
+	record_drops(m);
+	monitor_record_end(m);
 }
 
 void

@@ -220,6 +220,22 @@ describe_end(int status, char *text, size_t size)
 		snprintf(text, size, "exited with %d", WEXITSTATUS(status));
 }
 
+/* While the log is closed only the scribe is needed, and the keeper, who signs
+ * a new scribe's key. */
+static void
+ended_at_the_end(struct monitor *m, struct role_process *c)
+{
+	bool needed = c->role == ROLE_SCRIBE || c->role == ROLE_KEEPER;
+
+	if (m->stage == STAGE_ENDING && needed && !crashes_too_often(c) &&
+	    role_start(m, c->role) == 0) {
+		feed(m, c);
+		if (c->role == ROLE_SCRIBE)
+			monitor_record_end(m);
+	}
+	monitor_step(m);
+}
+
 static void
 on_ended(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
@@ -233,7 +249,7 @@ on_ended(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	describe_end(status, how, sizeof(how));
 	forget_child(c);
 	if (m->stage >= STAGE_ENDING) {
-		monitor_step(m);
+		ended_at_the_end(m, c);
 		return;
 	}
 	if (m->stage < STAGE_RUNNING) {
@@ -253,6 +269,14 @@ on_ended(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	if (role_start(m, c->role) != 0)
 		return;
 	feed(m, c);
+}
+
+void
+roles_look(struct monitor *m)
+{
+	for (size_t i = 0; i < COUNT_OF(roles); i++)
+		if (m->children[roles[i]].pid != 0)
+			on_ended(-1, 0, &m->children[roles[i]]);
 }
 
 static int

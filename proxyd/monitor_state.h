@@ -118,12 +118,16 @@ void monitor_step(struct monitor *m);
  */
 void monitor_fail(struct monitor *m, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* monitor.c: to the scribe, what closes the log. */
+void monitor_record_end(struct monitor *m);
+
 /* monitor.c: the command ended; `status` is what we give back. */
 void monitor_command_ended(struct monitor *m, int status);
 
 /* monitor_roles.c */
 MUST_USE int roles_start(struct monitor *m);
 void roles_feed(struct monitor *m); /* send all what they work with */
+void roles_look(struct monitor *m); /* has one ended that nobody noticed yet? */
 bool roles_are_ready(const struct monitor *m);
 void roles_end_worker(struct monitor *m); /* it says what it has to, and ends */
 void roles_end(struct monitor *m);

@@ -211,6 +211,54 @@ def test_a_role_that_dies_three_times_ends_the_run(here, role):
     assert alarms and role in alarms[-1]['duenna.detail'], got
 
 
+def parent(pid):
+    with open('/proc/%d/stat' % pid, encoding='ascii') as f:
+        return int(f.read().rpartition(')')[2].split()[1])
+
+
+def ended_log(here, run):
+    """The log is closed in due form, whoever died shortly before."""
+    got = run.wait(15)
+    assert got.exit == 0, got
+    assert [e['event'] for e in got.audit][-2:] == ['stop', 'checkpoint'], got
+    assert len(got.find(event='detach')) == 1, got
+    status, out, err = here.duenna('audit', 'verify', got.log)
+    assert status == 0, out + err
+    return got
+
+
+@pytest.mark.parametrize('dead', [['scribe'], ['keeper', 'scribe'],
+                                  ['dialer', 'keeper', 'scribe', 'worker']])
+def test_roles_that_die_just_before_the_end_close_the_log(here, dead):
+    """The monitor hears of their end and of the command's at once."""
+    run = here.start(['sh', '-c', 'touch up; until test -e go; do sleep 0.05; '
+                      'done; touch over'])
+    wait_for_file(here.project + '/up')
+    roles = run.roles()
+    monitor = parent(roles['scribe'][0])
+    os.kill(monitor, signal.SIGSTOP)
+    for role in dead:
+        os.kill(roles[role][0], signal.SIGKILL)
+    here.write('project/go', '')
+    wait_for_file(here.project + '/over')
+    time.sleep(0.1)  # the command is gone too
+    os.kill(monitor, signal.SIGCONT)
+    ended_log(here, run)
+
+
+def test_a_scribe_that_dies_while_the_log_is_closed_is_replaced(here):
+    run = here.start(['sh', '-c', 'touch up; until test -e go; do sleep 0.05; '
+                      'done; touch over'])
+    wait_for_file(here.project + '/up')
+    scribe = run.roles()['scribe'][0]
+    os.kill(scribe, signal.SIGSTOP)
+    here.write('project/go', '')
+    wait_for_file(here.project + '/over')
+    time.sleep(0.2)  # the last records wait for it
+    os.kill(scribe, signal.SIGKILL)
+    ended_log(here, run)
+
+
 def test_another_link_in_the_sandbox_cuts_it_off(here):
     """L3-27: from outside, since nobody inside may make one."""
     run = here.start(['sh', '-c', 'echo; sleep 20; curl -sS https://ok.test/'])
