@@ -3,11 +3,13 @@
 
 #include <unistd.h>
 
+#include "base/asan.h"
 #include "base/secret.h"
 
 /*
  * Pages that were wiped and are kept for the next secret: mapping, locking and
  * unmapping one would be four system calls for each request with a credential.
+ * To AddressSanitizer they are as freed, as is what stands behind a secret.
  */
 #define SPARE_MAX 16
 
@@ -26,8 +28,10 @@ take_pages(size_t size)
 {
 	uint8_t *p;
 
-	if (size == page_size() && n_spare != 0)
-		return spare[--n_spare];
+	if (size == page_size() && n_spare != 0) {
+		asan_allow(spare[--n_spare], size);
+		return spare[n_spare];
+	}
 	p = mmap(NULL, size, PROT_READ | PROT_WRITE,
 	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
@@ -36,6 +40,17 @@ take_pages(size_t size)
 	(void)mlock(p, size);
 	(void)madvise(p, size, MADV_DONTDUMP);
 	return p;
+}
+
+static void
+give_back(uint8_t *p, size_t size)
+{
+	if (size != page_size() || n_spare == SPARE_MAX) {
+		munmap(p, size);
+		return;
+	}
+	asan_forbid(p, size);
+	spare[n_spare++] = p;
 }
 
 int
@@ -52,6 +67,7 @@ secret_init(struct secret *s, struct slice bytes, enum err *err)
 	}
 	if (bytes.n != 0)
 		memcpy(p, bytes.p, bytes.n);
+	asan_forbid(p + bytes.n, size - bytes.n);
 	*s = (struct secret){ .p = p, .n = bytes.n, .size = size };
 	return 0;
 }
@@ -60,11 +76,9 @@ void
 secret_release(struct secret *s)
 {
 	if (s->p != NULL) {
+		asan_allow(s->p, s->size);
 		explicit_bzero(s->p, s->size);
-		if (s->size == page_size() && n_spare < SPARE_MAX)
-			spare[n_spare++] = s->p;
-		else
-			munmap(s->p, s->size);
+		give_back(s->p, s->size);
 	}
 	*s = (struct secret){ 0 };
 }
