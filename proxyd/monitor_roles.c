@@ -101,12 +101,14 @@ static void
 feed(struct monitor *m, struct role_process *c)
 {
 	const struct slice nothing = { 0 };
-	uint8_t again = c->crashes[0] != 0;
+	uint8_t log;
 
 	if (m->program_fd < 0 || c->channel == NULL)
 		return;
+	log = (uint8_t)((c->crashes[0] != 0 ? OPS_LOG_AGAIN : 0) |
+	    (owner_allows_gaps(m->owner) ? OPS_LOG_GAPS : 0));
 	if (c->role == ROLE_SCRIBE)
-		roles_send(c, OP_LOG, slice_of(&again, 1), &m->log_fd, 1);
+		roles_send(c, OP_LOG, slice_of(&log, 1), &m->log_fd, 1);
 	else
 		roles_send(c, OP_OWNER, nothing, &m->owner_fd, 1);
 	feed_name(m, c);

@@ -124,22 +124,25 @@ static void
 take_log(struct scribe *s, struct msg *m)
 {
 	struct rd r = rd_of(m->body);
-	bool again = rd_u8(&r) == 1;
+	unsigned flags = rd_u8(&r);
 	const char *why;
 	enum err err = ERR_NONE;
 	int fd = msg_take_fd(m, 0);
 
-	if (fd < 0 || s->journal != NULL) {
+	if (fd < 0 || s->journal != NULL || !rd_is_done(&r)) {
 		log_error("a log without a file, or a second one");
 		if (fd >= 0)
 			close(fd);
 		return;
 	}
-	s->journal = journal_open(fd, again, &why, &err);
-	if (s->journal == NULL)
+	s->journal = journal_open(fd, (flags & OPS_LOG_AGAIN) != 0, &why, &err);
+	if (s->journal == NULL) {
 		lose_log(s, why, err);
-	else
-		on_read(-1, 0, s);
+		return;
+	}
+	if ((flags & OPS_LOG_GAPS) != 0)
+		journal_allow_gaps(s->journal);
+	on_read(-1, 0, s);
 }
 
 static void on_msg(struct channel *c, struct msg *m, void *arg);

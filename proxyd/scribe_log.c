@@ -46,8 +46,8 @@ say_written(struct peer *p, uint32_t id, bool written)
 void
 scribe_update_status(struct scribe *s)
 {
-	bool takes =
-	    s->journal != NULL && journal_takes(s->journal) && !s->stopped;
+	bool takes = s->journal != NULL && !s->stopped &&
+	    (journal_takes(s->journal) || journal_misses(s->journal));
 
 	if (takes == s->took)
 		return;
@@ -70,7 +70,9 @@ flush(struct scribe *s)
 	bool written = s->journal != NULL && journal_flush(s->journal) &&
 	    journal_takes(s->journal);
 
-	answer_all(s, written);
+	/* One that is only counted is the owner's choice. */
+	answer_all(s,
+	    written || (s->journal != NULL && journal_misses(s->journal)));
 	scribe_update_status(s);
 }
 
@@ -115,6 +117,11 @@ end_log(struct scribe *s, const struct event *stop)
 	good = journal_checkpoint(s->journal) && good;
 	journal_sync(s->journal);
 	answer_all(s, good);
+	uint64_t lost = journal_sum(s->journal).n_lost;
+	if (lost != 0)
+		log_error("%llu records are missing at the end of the audit "
+			  "log",
+		    (unsigned long long)lost);
 	say_tally(s);
 	say_written(&s->peers[ROLE_MONITOR], s->stop_id, good);
 	s->stopped = true;
@@ -179,7 +186,7 @@ take_record(struct peer *p, struct event *e)
 	if ((e->kind == EVENT_ALARM || e->kind == EVENT_GAP) &&
 	    (p->role == ROLE_WORKER || !event_has(e, FIELD_ROLE)))
 		event_str(e, FIELD_ROLE, role_name(p->role));
-	return journal_put(s->journal, e, p);
+	return journal_put(s->journal, e, p) || journal_misses(s->journal);
 }
 
 /* A record before the log is started: kept, in its order.  False: it is not. */

@@ -13,7 +13,8 @@
 struct journal {
 	int fd; /* owned */
 	bool again, started, failed;
-	bool broken;		  /* somebody else changed the file: for good */
+	bool broken; /* somebody else changed the file: for good */
+	bool allows_gaps;
 	uint64_t size;		  /* of the file: whole records */
 	struct chain chain;	  /* as far as was put */
 	struct chain_end written; /* as far as is in the file */
@@ -243,6 +244,18 @@ journal_takes(const struct journal *j)
 	return j->started && !j->failed;
 }
 
+void
+journal_allow_gaps(struct journal *j)
+{
+	j->allows_gaps = true;
+}
+
+bool
+journal_misses(const struct journal *j)
+{
+	return j->allows_gaps && j->started && j->failed && !j->broken;
+}
+
 static bool
 put(struct journal *j, const struct event *e)
 {
@@ -258,9 +271,11 @@ static void
 lose(struct journal *j)
 {
 	if (!j->failed && !j->broken)
-		log_error("cannot write the audit log: %s; nothing is allowed "
-			  "until it can be written again",
-		    strerror(errno));
+		log_error("cannot write the audit log: %s; %s until it can be "
+			  "written again",
+		    strerror(errno),
+		    j->allows_gaps ? "records are only counted" :
+				     "nothing is allowed");
 	j->failed = true;
 	j->n_lost += j->n_pending;
 	j->n_pending = 0;
@@ -446,6 +461,7 @@ journal_sum(const struct journal *j)
 {
 	struct journal_sum sum = j->sum;
 
+	sum.n_lost = j->n_lost;
 	memcpy(sum.hash, j->written.hash, sizeof(sum.hash));
 	return sum;
 }

@@ -25,6 +25,7 @@ struct journal_sum {
 	uint64_t n_denied;   /* of this run: requests, connections, questions */
 	uint64_t n_reported; /* requests that were let through unenforced */
 	uint64_t n_alarms;
+	uint64_t n_lost;	      /* no `gap` record has them yet */
 	char hash[LINE_HASH_HEX + 1]; /* of the last record */
 };
 
@@ -67,6 +68,14 @@ bool journal_is_started(const struct journal *j);
 
 /* Started, and the file takes records. */
 bool journal_takes(const struct journal *j);
+
+/*
+ * The owner wants the run to go on without a log: records that cannot be
+ * written are counted, and journal_misses() says that they are.  Not once
+ * somebody else has changed or removed the file: then no count comes into it.
+ */
+void journal_allow_gaps(struct journal *j);
+bool journal_misses(const struct journal *j);
 
 /*
  * Put a record.  False: it is not taken; it is counted, if the log is started.

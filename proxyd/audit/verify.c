@@ -177,6 +177,8 @@ check_record(struct verify *v, const struct line *l)
 		check_start(v, l);
 	if (l->event.kind == EVENT_CHECKPOINT)
 		check_checkpoint(v, l);
+	if (l->event.kind == EVENT_GAP)
+		v->sum.n_lost += event_number_of(&l->event, FIELD_COUNTED);
 	if (l->event.kind != EVENT_CHECKPOINT)
 		v->sum.has_ended = l->event.kind == EVENT_STOP;
 	chain_follow(&v->chain, l);

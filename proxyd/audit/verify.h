@@ -42,6 +42,7 @@ struct verify_sum {
 	 * and the first and last of the first time. */
 	uint64_t n_late, late_from, late_to;
 	uint64_t covered; /* last record under a good checkpoint; 0: none */
+	uint64_t n_lost;  /* by `gap` records: could not be written */
 	bool has_ended;	  /* the last record but checkpoints is `stop` */
 	bool has_machine; /* some record named a machine's key */
 	uint8_t machine[SIGN_PUBLIC_SIZE]; /* of the last `start` */

@@ -154,6 +154,11 @@ put_end(struct told *t, const struct verify_sum *sum, const char *open,
 		    "the key of the log changed%s\n",
 		    sum->late_from, sum->late_to,
 		    sum->n_late == 1 ? "" : ", nor others at later changes");
+	if (sum->n_lost != 0)
+		buf_putf(&t->out,
+		    "%" PRIu64 " record%s could not be written when due (`gap`)"
+		    "\n",
+		    sum->n_lost, sum->n_lost == 1 ? "" : "s");
 	if (open != NULL)
 		buf_putf(&t->out, "%s\n", open);
 	buf_putf(&t->out, "last hash %s\n", sum->hash);
@@ -193,6 +198,7 @@ put_json_end(struct told *t, const struct verify_sum *sum, bool open)
 	json_key_number(&t->j, "open_runs", sum->n_open);
 	json_key_number(&t->j, "covered", sum->covered);
 	json_key_number(&t->j, "late", sum->n_late);
+	json_key_number(&t->j, "lost", sum->n_lost);
 	json_key_bool(&t->j, "ended", sum->has_ended);
 	json_key_bool(&t->j, "open", open);
 	json_key_str(&t->j, "hash", sum->hash);

@@ -112,7 +112,8 @@ compile_owner(const struct load_owner_text *t, struct buf *image,
 	struct build b;
 
 	build_init(&b);
-	b.flags = t->nxdomain ? OWNER_NXDOMAIN : 0;
+	b.flags =
+	    (t->nxdomain ? OWNER_NXDOMAIN : 0U) | (t->gaps ? OWNER_GAPS : 0U);
 	for (uint32_t i = 0; i < t->n_credentials; i++)
 		put_credential(&b, &t->credentials[i]);
 	for (uint32_t i = 0; i < t->n_upstreams; i++)

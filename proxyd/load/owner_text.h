@@ -68,8 +68,10 @@ struct load_owner_text {
 	uint32_t n_files;
 	struct slice *environment;
 	uint32_t n_environment;
-	struct load_at refused_at; /* of the key `refused`; line 0: none */
-	bool nxdomain;		   /* it says so */
+	struct load_at refused_at;  /* of the key `refused`; line 0: none */
+	bool nxdomain;		    /* it says so */
+	struct load_at required_at; /* of the key `required`; line 0: none */
+	bool gaps;		    /* it is false */
 };
 
 /* What the readers below have in hand. */

@@ -11,7 +11,7 @@ static const struct read_key file_keys[] = {
 	{ "environment", READ_HERE },
 	{ "sandboxes", READ_LATER },
 	{ "dns", READ_HERE },
-	{ "audit", READ_LATER },
+	{ "audit", READ_HERE },
 	{ "ca", READ_LATER },
 	{ "policies", READ_POLICY },
 };
@@ -23,6 +23,10 @@ static const struct read_key files_keys[] = {
 
 static const struct read_key dns_keys[] = {
 	{ "refused", READ_HERE },
+};
+
+static const struct read_key audit_keys[] = {
+	{ "required", READ_HERE },
 };
 
 static struct slice
@@ -180,6 +184,19 @@ read_environment(struct read_owner *o, const struct doc_node *node)
 }
 
 /* One word for all files: two that differ would leave it to their order. */
+static bool
+is_second(struct read_owner *o, const struct doc_node *key, struct load_at *at)
+{
+	if (at->line != 0) {
+		load_error(o->r.report, read_at(&o->r, key),
+		    "a second `%.*s`, the first is at %.*s:%u",
+		    SLICE_ARG(key->text), SLICE_ARG(at->file), at->line);
+		return true;
+	}
+	*at = read_at(&o->r, key);
+	return false;
+}
+
 static void
 read_dns(struct read_owner *o, const struct doc_node *node)
 {
@@ -192,17 +209,31 @@ read_dns(struct read_owner *o, const struct doc_node *node)
 	const struct doc_node *key = read_find_key(node, "refused");
 	if (key == NULL || !read_scalar(&o->r, key->value, expected, &text))
 		return;
-	if (t->refused_at.line != 0) {
-		load_error(o->r.report, read_at(&o->r, key),
-		    "a second `refused`, the first is at %.*s:%u",
-		    SLICE_ARG(t->refused_at.file), t->refused_at.line);
+	if (is_second(o, key, &t->refused_at))
 		return;
-	}
-	t->refused_at = read_at(&o->r, key);
 	t->nxdomain = slice_eq_str(text, "nxdomain");
 	if (!t->nxdomain && !slice_eq_str(text, "address"))
 		read_refuse(&o->r, key->value, "expected %s, found `%.*s`",
 		    expected, SLICE_ARG(text));
+}
+
+static void
+read_audit(struct read_owner *o, const struct doc_node *node)
+{
+	struct load_owner_text *t = o->out;
+	bool required = true;
+
+	if (!read_keys(&o->r, node, audit_keys, COUNT_OF(audit_keys), NULL))
+		return;
+	const struct doc_node *key = read_find_key(node, "required");
+	if (key == NULL || !read_bool(&o->r, key->value, &required) ||
+	    is_second(o, key, &t->required_at))
+		return;
+	t->gaps = !required;
+	if (t->gaps)
+		load_warn(o->r.report, t->required_at,
+		    "`audit: {required: false}`: what cannot be written into "
+		    "the audit log is allowed all the same, and only counted");
 }
 
 /* `version` and `policies` only: a policy file that lies beside the others. */
@@ -223,9 +254,10 @@ read_owner_file(struct read_owner *o, const struct doc_node *root)
 {
 	static void (*const readers[])(struct read_owner *,
 	    const struct doc_node *) = { read_credentials, read_private,
-		read_upstream, read_files, read_environment, read_dns };
+		read_upstream, read_files, read_environment, read_dns,
+		read_audit };
 	static const char *const keys[] = { "credentials", "private",
-		"upstream", "files", "environment", "dns" };
+		"upstream", "files", "environment", "dns", "audit" };
 
 	if (is_policy_file(root))
 		return;

@@ -49,7 +49,8 @@ enum program_flag {
 /* Of an owner's image. */
 enum owner_flag {
 	OWNER_NXDOMAIN = 1, /* `dns: {refused: nxdomain}` */
-	OWNER_FLAGS = 1
+	OWNER_GAPS = 2,	    /* `audit: {required: false}` */
+	OWNER_FLAGS = 3
 };
 
 enum program_table {

@@ -130,6 +130,12 @@ owner_denies_names(const struct owner *o)
 	return (image_flags(&o->image) & OWNER_NXDOMAIN) != 0;
 }
 
+bool
+owner_allows_gaps(const struct owner *o)
+{
+	return (image_flags(&o->image) & OWNER_GAPS) != 0;
+}
+
 uint32_t
 owner_n_credentials(const struct owner *o)
 {

@@ -110,4 +110,7 @@ struct slice owner_environment(const struct owner *o, uint32_t i);
 /* `dns: {refused: nxdomain}`; the program has it too. */
 bool owner_denies_names(const struct owner *o);
 
+/* `audit: {required: false}`: what cannot be written is counted, not refused. */
+bool owner_allows_gaps(const struct owner *o);
+
 #endif

@@ -67,8 +67,9 @@ enum op {
 	 * STATE    -> keeper: fd: the memfd of its own state, kept by the
 	 *          monitor over a restart and read by nobody else; fd: the
 	 *          file of the machine's audit key, or none
-	 * LOG      -> scribe: u8 1: this run writes it already (the scribe is
-	 *          started anew), else 0; fd: the audit log, read and append
+	 * LOG      -> scribe: u8 flags (1: this run writes it already, the
+	 *          scribe is started anew; 2: what cannot be written is only
+	 *          counted); fd: the audit log, read and append
 	 * TRUST    keeper -> monitor: s16 DER of the CA certificate
 	 * NAME     -> dialer, keeper: u32 sandbox, s8 name, for their records;
 	 *          before the first PROGRAM of that sandbox
@@ -169,6 +170,12 @@ enum ops_load {
 	OPS_LOAD_TRUSTED = 1,
 	OPS_LOAD_PRESET = 2,
 	OPS_LOAD_REPORT = 4,
+};
+
+/* Flags of LOG. */
+enum ops_log {
+	OPS_LOG_AGAIN = 1,
+	OPS_LOG_GAPS = 2,
 };
 
 /* States of SECRET. */

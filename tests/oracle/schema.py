@@ -26,6 +26,7 @@ MAPPINGS = {
     ('parameter.c', 'keys'): ('policy', 'parameter'),
     ('read_owner.c', 'file_keys'): ('config', ''),
     ('read_owner.c', 'dns_keys'): ('config', 'dns'),
+    ('read_owner.c', 'audit_keys'): ('config', 'audit'),
     ('read_owner.c', 'files_keys'): ('config', 'files'),
     ('read_credential.c', 'credential_keys'): ('config', 'credential'),
     ('read_credential.c', 'place_keys'): ('config', 'place'),

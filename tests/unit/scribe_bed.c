@@ -12,7 +12,10 @@ start(struct bed *b)
 	b->pid = fork();
 	assert_true(b->pid >= 0);
 	if (b->pid == 0) {
+		struct rlimit l = { b->file_limit, RLIM_INFINITY };
 		dup2(pair[1], ROLE_MONITOR_FD);
+		if (b->file_limit != 0 && setrlimit(RLIMIT_FSIZE, &l) != 0)
+			_exit(2);
 		if (isolate_start(ROLE_SCRIBE) != 0)
 			_exit(2);
 		_exit(scribe_main());

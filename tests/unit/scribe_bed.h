@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -35,6 +36,7 @@ struct bed {
 	pid_t pid;
 	int monitor, keeper, worker, dialer, log; /* -1: none */
 	char path[64];
+	rlim_t file_limit; /* bytes that its log may have; 0: any */
 	uint8_t packet[MSG_SIZE_MAX];
 	struct msg m; /* received last */
 };

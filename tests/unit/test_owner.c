@@ -141,6 +141,26 @@ owner_upstream_is_the_first_that_matches(void **state)
 	bed_release(&b);
 	bed_load(&b, "version: 1\n", nothing);
 	assert_false(owner_has_proxy(b.owner));
+	assert_false(owner_allows_gaps(b.owner));
+	bed_release(&b);
+}
+
+/* DO-12 */
+static void
+owner_may_let_records_be_missing_and_is_warned(void **state)
+{
+	struct bed b;
+
+	(void)state;
+	bed_load(&b, "version: 1\naudit: {required: false}\n", nothing);
+	assert_true(owner_allows_gaps(b.owner));
+	assert_false(owner_denies_names(b.owner));
+	assert_non_null(strstr(buf_text(&b.text),
+	    "owner.yaml:2:9: warning: `audit: {required: false}`: "));
+	bed_release(&b);
+	bed_load(&b, "version: 1\naudit: {required: true}\n", nothing);
+	assert_false(owner_allows_gaps(b.owner));
+	assert_null(strstr(buf_text(&b.text), "required"));
 	bed_release(&b);
 }
 
@@ -151,6 +171,8 @@ main(void)
 		cmocka_unit_test(owner_tells_what_was_written),
 		cmocka_unit_test(owner_only_is_a_ceiling),
 		cmocka_unit_test(owner_upstream_is_the_first_that_matches),
+		cmocka_unit_test(
+		    owner_may_let_records_be_missing_and_is_warned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,8 +13,12 @@
 static const struct {
 	const char *name, *config, *error;
 } bad[] = {
-	{ "later", "version: 1\naudit: {}\n",
-	    "owner.yaml:2:1: `audit` is not in this version\n" },
+	{ "later", "version: 1\nsandboxes: {}\n",
+	    "owner.yaml:2:1: `sandboxes` is not in this version\n" },
+	{ "audit, a word", "version: 1\naudit: {required: no}\n",
+	    "owner.yaml:2:19: expected `true` or `false`, found `no`\n" },
+	{ "audit, a key", "version: 1\naudit: {require: false}\n",
+	    "owner.yaml:2:9: unknown key `require`; did you mean `required`?\n" },
 	{ "dns, a word", "version: 1\ndns: {refused: servfail}\n",
 	    "owner.yaml:2:16: expected `address` or `nxdomain`, found "
 	    "`servfail`\n" },

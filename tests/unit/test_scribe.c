@@ -177,6 +177,67 @@ a_file_that_is_no_log_is_not_written(void **state)
 	assert_int_equal(count_lines(b, ""), 1);
 }
 
+/* Flows until one of them finds no room any more: which was that? */
+static uint32_t
+fill(struct bed *b, bool answer)
+{
+	uint32_t id = 10;
+
+	assert_false(status(b, b->worker));
+	assert_true(status(b, b->worker));
+	for (; id < 100; id++) {
+		char flow[16];
+		snprintf(flow, sizeof(flow), "w0-%u", id);
+		send_flow(b, EVENT_FLOW_BEGIN, flow, id);
+		bool written = is_written(b, b->worker, id);
+		if (count_lines(b, "flow.begin") != id - 9) {
+			assert_int_equal(written, answer);
+			return id;
+		}
+		assert_true(written);
+	}
+	return id;
+}
+
+/* DO-12: what cannot be recorded is not allowed. */
+static void
+a_full_disk_is_answered_no(void **state)
+{
+	struct bed *b = *state;
+
+	b->file_limit = 3000;
+	begin(b, 0);
+	uint32_t id = fill(b, false);
+	assert_in_range(id, 11, 99);
+	assert_false(status(b, b->worker));
+	send_flow(b, EVENT_FLOW_BEGIN, "w0-1", id + 1);
+	assert_false(is_written(b, b->worker, id + 1));
+	assert_int_equal(finish(b), 0);
+}
+
+/* DO-12, `audit: {required: false}`: what cannot be written is only counted. */
+static void
+the_owner_may_want_a_gap_instead(void **state)
+{
+	struct bed *b = *state;
+
+	b->file_limit = 3000;
+	begin(b, OPS_LOG_GAPS);
+	uint32_t id = fill(b, true);
+	assert_in_range(id, 11, 99);
+	send_two(b, (struct slice){ 0 }, id + 1);
+	assert_true(is_written(b, b->worker, id + 1));
+	/* What is no record is refused as ever. */
+	send_to(b, b->worker, OP_EVENTS, 7, (struct slice){ 0 }, -1);
+	assert_false(is_written(b, b->worker, 7));
+	/* A file that is not ours any more is no full disk. */
+	assert_int_equal(truncate(b->path, 10), 0);
+	assert_false(status(b, b->worker));
+	send_flow(b, EVENT_FLOW_BEGIN, "w0-3", 8);
+	assert_false(is_written(b, b->worker, 8));
+	assert_int_equal(finish(b), 0);
+}
+
 int
 main(void)
 {
@@ -188,6 +249,8 @@ main(void)
 		T(a_role_may_send_its_own_kinds_only),
 		T(who_sends_what_it_may_not_raises_an_alarm),
 		T(a_file_that_is_no_log_is_not_written),
+		T(a_full_disk_is_answered_no),
+		T(the_owner_may_want_a_gap_instead),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
