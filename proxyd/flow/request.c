@@ -125,6 +125,7 @@ request_new(struct flow *f)
 		return NULL;
 	r->flow = f;
 	attach_init(&r->attach);
+	r->x.version = &exchange_h1;
 	if (exchange_init(&r->x, f->loop, f->client, &ops, r, &err) != 0) {
 		free(r);
 		return NULL;

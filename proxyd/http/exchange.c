@@ -156,8 +156,8 @@ exchange_init(struct exchange *x, struct loop *l, struct stream *client,
 	buf_init(&x->head, LIMIT_HEAD_SIZE);
 	buf_init(&x->answer_head, LIMIT_HEAD_SIZE);
 	refusal_init(&x->refusal);
-	h1_way_init(&x->up, H1_CLIENT);
-	h1_way_init(&x->down, H1_UPSTREAM);
+	way_init(&x->up, H1_CLIENT, x->version->has_end);
+	way_init(&x->down, H1_UPSTREAM, x->version->has_end);
 	x->fail = (struct parse_fail){ REASON_ALLOW, "", 0 };
 	if (timer_init(&x->limit, l, on_limit, x, err) != 0)
 		return -1;
@@ -174,8 +174,8 @@ exchange_release(struct exchange *x)
 		(void)exchange_lose(x,
 		    begun ? REASON_CLIENT_ABORT : REASON_ALLOW, "ended");
 	timer_release(&x->limit);
-	h1_way_release(&x->up);
-	h1_way_release(&x->down);
+	way_release(&x->up);
+	way_release(&x->down);
 	refusal_release(&x->refusal);
 	buf_release(&x->head);
 	buf_release(&x->answer_head);

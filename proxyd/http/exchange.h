@@ -16,6 +16,9 @@
  * SEND goes back to REACH once: a pooled connection was stale, nothing of the
  * answer came, and the request may be repeated (RFC 9110 9.2.2).
  *
+ * What differs between HTTP/1.1 and HTTP/2 is a table of functions: the heads,
+ * how bodies are framed, and how an exchange ends (exchange_step.h).
+ *
  * The exchange knows no policy: its owner answers its questions by the
  * functions below, at once or later, and calls exchange_run() whenever anything
  * happened (news of a stream, an answer, its timer).
@@ -23,10 +26,10 @@
 #ifndef HTTP_EXCHANGE_H
 #define HTTP_EXCHANGE_H
 
-#include "http/h1.h"
 #include "http/refuse.h"
+#include "http/way.h"
 #include "net/timer.h"
-#include "wire/h1_write.h"
+#include "wire/message.h"
 
 enum exchange_phase {
 	EXCHANGE_HEAD,
@@ -42,6 +45,10 @@ enum exchange_phase {
 };
 
 struct exchange;
+struct exchange_version;
+
+/* On both sides: none is translated into another. */
+extern const struct exchange_version exchange_h1;
 
 /* What an exchange asks of its owner; `arg` is given to each. */
 struct exchange_ops {
@@ -78,6 +85,7 @@ struct exchange_slots {
 };
 
 struct exchange {
+	const struct exchange_version *version;
 	const struct exchange_ops *ops;
 	void *arg;		   /* borrowed */
 	struct stream *client;	   /* borrowed; lives longer */
@@ -100,7 +108,7 @@ struct exchange {
 	struct buf answer_head; /* owned; res points into it */
 	struct http_response res;
 	struct exchange_slots credentials; /* owner's; empty once sent */
-	struct h1_way up, down;		   /* owned; the bodies */
+	struct way up, down;		   /* owned; the bodies */
 
 	uint64_t bytes_up, bytes_down; /* put towards each side */
 	uint64_t started_ms, moved;    /* by clock_ms(); bytes at last look */
@@ -119,7 +127,10 @@ struct exchange {
 	bool answering;	   /* bytes of an answer were put to the client */
 };
 
-/* `x` is all zero; `client` lives longer.  0 or -1 with ERR_MEMORY. */
+/*
+ * `x` is all zero but x->version; `client` lives longer.  0 or -1 with
+ * ERR_MEMORY.
+ */
 MUST_USE int exchange_init(struct exchange *x, struct loop *l,
     struct stream *client, const struct exchange_ops *ops, void *arg,
     enum err *err);

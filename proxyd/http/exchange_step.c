@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/exchange_step.h"
 #include "base/clock.h"
-#include "wire/query.h"
+#include "wire/h1_write.h"
 
 /* --- HEAD to ATTACH ------------------------------------------------------ */
 
@@ -34,9 +34,9 @@ exchange_step_head(struct exchange *x)
 			return exchange_lose(x, REASON_ALLOW, "");
 		return EXCHANGE_WAIT;
 	}
-	switch (h1_read_request(client, &x->req, &x->head, &fail)) {
+	switch (x->version->read_request(x, &fail)) {
 	case PARSE_DONE:
-		h1_way_set(&x->up, x->req.body, x->req.body, x->req.length);
+		way_set(&x->up, x->req.body, x->req.body, x->req.length);
 		if (!x->req.keep_alive)
 			x->close = true;
 		return exchange_enter(x, EXCHANGE_JUDGE);
@@ -107,68 +107,30 @@ exchange_step_attach(struct exchange *x)
 
 /* --- SEND ---------------------------------------------------------------- */
 
-/* Bytes that credentials take in a head: not counted, since they would tell of
- * a secret's length. */
-static size_t
-slots_size(const struct exchange_slots *s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->n_fields; i++)
-		n += s->fields[i].name.n + 4 + s->fields[i].value.n;
-	for (size_t i = 0; i < s->n_parameters; i++)
-		n += 1 +
-		    query_put_size(s->parameters[i].name,
-			s->parameters[i].value);
-	return n;
-}
-
 /* The head, written anew from what was understood; credentials last. */
 static bool
 send_head(struct exchange *x)
 {
 	struct http_new_request r = http_new_request(&x->req, x->path, x->host);
-	size_t secret = slots_size(&x->credentials);
-	struct buf room;
-	bool ok = false;
 
-	buf_init(&room, H1_WRITE_ROOM(x->head.n, secret));
 	r.port = x->port;
 	r.credentials = x->credentials.fields;
 	r.n_credentials = x->credentials.n_fields;
 	r.parameters = x->credentials.parameters;
 	r.n_parameters = x->credentials.n_parameters;
-	uint8_t *p = buf_room(&room, room.max);
-	if (p != NULL) {
-		struct wr w = wr_of(p, room.max);
-		h1_put_request(&w, &r);
-		ok = !w.bad &&
-		    (secret != 0 ? stream_put_secret : stream_put)(x->upstream,
-			wr_slice(&w));
-		x->bytes_up += w.n - secret;
-	}
-	if (secret != 0)
-		buf_wipe(&room);
-	else
-		buf_release(&room);
+	bool ok = x->version->put_request(x, &r);
 	x->credentials = (struct exchange_slots){ NULL };
 	x->head_sent = true;
 	x->ops->sent(x, x->arg);
 	return ok;
 }
 
-/* RFC 9110 9.2.2: idempotent, and no byte of a body that would be gone. */
-static bool
-may_repeat(const struct exchange *x)
+bool
+exchange_is_idempotent(const struct exchange *x)
 {
 	static const char *const methods[] = { "GET", "HEAD", "OPTIONS", "PUT",
 		"DELETE", "PROPFIND", "REPORT" };
 
-	if (!x->is_pooled || x->want_fresh || x->answer_head.n != 0 ||
-	    stream_peek(x->upstream).n != 0 || x->up.n != 0 ||
-	    !(x->req.body == HTTP_BODY_NONE ||
-		(x->req.body == HTTP_BODY_LENGTH && x->req.length == 0)))
-		return false;
 	for (size_t i = 0; i < COUNT_OF(methods); i++)
 		if (slice_eq_str(x->req.method, methods[i]))
 			return true;
@@ -178,7 +140,9 @@ may_repeat(const struct exchange *x)
 static enum exchange_step
 upstream_lost(struct exchange *x, const char *detail)
 {
-	if (x->phase == EXCHANGE_SEND && may_repeat(x)) {
+	if (x->phase == EXCHANGE_SEND && !x->want_fresh &&
+	    x->answer_head.n == 0 && x->up.n == 0 &&
+	    x->version->may_repeat(x)) {
 		x->want_fresh = true;
 		exchange_drop_upstream(x, false);
 		return exchange_enter(x, EXCHANGE_REACH);
@@ -200,7 +164,7 @@ carry_up(struct exchange *x, enum exchange_step *step)
 		x->close = true;
 		return true;
 	}
-	enum parse p = h1_way_move(&x->up, x->client, x->upstream, &fail);
+	enum parse p = x->version->move(&x->up, x->client, x->upstream, &fail);
 	x->bytes_up += x->up.n - before;
 	if (p == PARSE_BAD) {
 		*step = fail.reason == REASON_CLIENT_ABORT ?
@@ -229,31 +193,13 @@ static bool
 relay_head(struct exchange *x)
 {
 	struct http_new_response r = http_new_response(&x->res, &x->req);
-	struct buf room;
-	bool ok = false;
 
 	r.skip_cookies = x->skip_cookies;
-	/* An answer before the request has ended: what follows is not parsed
-	 * as another request (SM-26). */
-	if (x->res.status >= 200 && (!x->up.done || x->close)) {
-		x->close = true;
-		r.close = true;
-	}
-	if (r.close)
-		x->close = true;
-	buf_init(&room, H1_WRITE_ROOM(x->answer_head.n, 0));
-	uint8_t *p = buf_room(&room, room.max);
-	if (p != NULL) {
-		struct wr w = wr_of(p, room.max);
-		h1_put_response(&w, &r);
-		ok = !w.bad && stream_put(x->client, wr_slice(&w));
-		x->bytes_down += w.n;
-	}
-	buf_release(&room);
+	bool ok = x->version->put_response(x, &r);
 	x->answering = true;
 	if (x->res.status >= 200) {
 		x->status = x->res.status;
-		h1_way_set(&x->down, x->res.body, r.body, x->res.length);
+		way_set(&x->down, x->res.body, r.body, x->res.length);
 	}
 	return ok;
 }
@@ -282,12 +228,8 @@ informational(struct exchange *x)
 	return EXCHANGE_AGAIN;
 }
 
-/*
- * Is there room for a head behind what the client has not taken yet?  Answers
- * without a body, and 1xx, would else pile up behind a client that reads late.
- */
-static bool
-head_fits(const struct exchange *x)
+bool
+exchange_head_fits(const struct exchange *x)
 {
 	return stream_backlog(x->client) <= STREAM_OUT_MAX - H1_WRITE_MAX(0);
 }
@@ -298,10 +240,9 @@ read_answer(struct exchange *x)
 {
 	struct parse_fail fail;
 
-	if (!head_fits(x))
+	if (!exchange_head_fits(x))
 		return EXCHANGE_WAIT;
-	switch (h1_read_response(x->upstream, x->req.method, &x->res,
-	    &x->answer_head, &fail)) {
+	switch (x->version->read_response(x, &fail)) {
 	case PARSE_BAD:
 		return exchange_fail(x, fail.reason, fail.detail);
 	case PARSE_MORE:
@@ -345,22 +286,6 @@ exchange_step_send(struct exchange *x)
 
 /* --- ANSWER -------------------------------------------------------------- */
 
-/* Both messages are whole, or the answer is and the request never will be. */
-static enum exchange_step
-answer_is_done(struct exchange *x)
-{
-	if (x->down.out == HTTP_BODY_UNTIL_CLOSE)
-		x->close = true;
-	if (!x->up.done) {
-		x->close = true;
-	} else if (x->res.keep_alive && stream_is_idle(x->upstream)) {
-		struct stream *s = x->upstream;
-		x->upstream = NULL;
-		x->ops->keep(x, s, x->arg);
-	}
-	return exchange_enter(x, EXCHANGE_DONE);
-}
-
 enum exchange_step
 exchange_step_answer(struct exchange *x)
 {
@@ -378,11 +303,12 @@ exchange_step_answer(struct exchange *x)
 	note_progress(x);
 	if (!carry_up(x, &step))
 		return step;
-	enum parse p = h1_way_move(&x->down, x->upstream, x->client, &fail);
+	enum parse p =
+	    x->version->move(&x->down, x->upstream, x->client, &fail);
 	x->bytes_down += x->down.n - before;
 	if (p == PARSE_BAD)
 		return exchange_lose(x, fail.reason, fail.detail);
-	return p == PARSE_DONE ? answer_is_done(x) : EXCHANGE_WAIT;
+	return p == PARSE_DONE ? x->version->finish(x) : EXCHANGE_WAIT;
 }
 
 /* --- REFUSE -------------------------------------------------------------- */
@@ -390,23 +316,7 @@ exchange_step_answer(struct exchange *x)
 enum exchange_step
 exchange_step_refuse(struct exchange *x)
 {
-	struct stream *client = x->client;
-
-	if (stream_is_broken(client) || x->expired)
+	if (stream_is_broken(x->client) || x->expired)
 		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
-	if (!x->asked && !head_fits(x))
-		return EXCHANGE_WAIT;
-	if (!x->asked) {
-		size_t before = stream_backlog(client);
-		x->asked = true;
-		x->status = refusal_status(&x->refusal);
-		if (!refusal_put(&x->refusal, client, x->flow,
-			x->is_bad ? NULL : &x->req))
-			return exchange_lose(x, REASON_CLIENT_ABORT,
-			    "client is gone");
-		x->bytes_down += stream_backlog(client) - before;
-	}
-	/* The owner of the connection reads on for a while (SM-24, UP-07). */
-	return stream_backlog(client) == 0 ? exchange_enter(x, EXCHANGE_DONE) :
-					     EXCHANGE_WAIT;
+	return x->version->refuse(x);
 }

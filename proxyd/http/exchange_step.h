@@ -10,6 +10,40 @@ enum exchange_step {
 	EXCHANGE_AGAIN, /* the phase changed: do the new one now */
 };
 
+/* What differs by version: exchange_h1.c, exchange_h2.c. */
+struct exchange_version {
+	bool has_end; /* a body's end is said beside its length */
+
+	/* HEAD: the request's head off x->client, into x->req and x->head. */
+	enum parse (*read_request)(struct exchange *x, struct parse_fail *fail);
+	/* SEND: it was not put yet.  False: it does not fit. */
+	bool (*put_request)(struct exchange *x, struct http_new_request *r);
+	/* A head off x->upstream, into x->res and x->answer_head. */
+	enum parse (
+	    *read_response)(struct exchange *x, struct parse_fail *fail);
+	/* x->res to the client.  False: it does not fit, or nobody is there. */
+	bool (*put_response)(struct exchange *x, struct http_new_response *r);
+	/* Move what can be moved of a body; as h1_way_move(). */
+	enum parse (*move)(struct way *w, struct stream *from,
+	    struct stream *to, struct parse_fail *fail);
+	/* Upstream was lost: may it be asked again, on a fresh connection?
+	 * Nothing of a body or of an answer has come. */
+	bool (*may_repeat)(const struct exchange *x);
+	/* ANSWER: the answer was put to its end; DONE, or what it waits for. */
+	enum exchange_step (*finish)(struct exchange *x);
+	/* REFUSE: x->refusal to the client, who is there. */
+	enum exchange_step (*refuse)(struct exchange *x);
+};
+
+/*
+ * Is there room for a head behind what the client has not taken yet?  Answers
+ * without a body, and 1xx, would else pile up behind a client that reads late.
+ */
+bool exchange_head_fits(const struct exchange *x);
+
+/* RFC 9110 9.2.2: a method of which another try does no harm. */
+bool exchange_is_idempotent(const struct exchange *x);
+
 /* The only writer of x->phase; arms the phase's limit. */
 enum exchange_step exchange_enter(struct exchange *x, enum exchange_phase to);
 

@@ -102,54 +102,14 @@ h1_read_response(struct stream *s, struct slice method,
 	return PARSE_BAD;
 }
 
-void
-h1_way_init(struct h1_way *w, enum h1_side side)
-{
-	*w = (struct h1_way){ .out = HTTP_BODY_NONE, .done = true };
-	h1_body_init(&w->in, HTTP_BODY_NONE, 0, side);
-	stages_init(&w->stages);
-}
-
-void
-h1_way_set(struct h1_way *w, enum http_body in, enum http_body out,
-    uint64_t length)
-{
-	w->out = out;
-	w->length = in == HTTP_BODY_LENGTH ? length : 0;
-	w->n = 0;
-	w->done =
-	    in == HTTP_BODY_NONE || (in == HTTP_BODY_LENGTH && length == 0);
-	h1_body_init(&w->in, in, w->length, w->in.side);
-}
-
-void
-h1_way_release(struct h1_way *w)
-{
-	stages_release(&w->stages);
-}
-
-static enum parse
-cut(const struct h1_way *w, const char *detail, struct parse_fail *fail)
-{
-	*fail = (struct parse_fail){
-		.reason = w->in.side == H1_CLIENT ? REASON_CLIENT_ABORT :
-						    REASON_UP_RESPONSE,
-		.detail = detail,
-	};
-	return PARSE_BAD;
-}
-
 /* Frame `data` anew; the stream has room for it (see http/stage.h). */
 static bool
-put_data(struct h1_way *w, struct stream *to, struct slice data)
+put_data(const struct way *w, struct stream *to, struct slice data)
 {
 	uint8_t line[H1_CHUNK_HEAD_MAX];
 
 	if (data.n == 0)
 		return true;
-	w->n += data.n;
-	if (w->out == HTTP_BODY_LENGTH && w->n > w->length)
-		return false;
 	if (w->out != HTTP_BODY_OPEN)
 		return stream_put(to, data);
 	return stream_put(to,
@@ -158,21 +118,18 @@ put_data(struct h1_way *w, struct stream *to, struct slice data)
 }
 
 static bool
-put_end(struct h1_way *w, struct stream *to)
+put_end(struct way *w, struct stream *to)
 {
 	w->done = true;
-	if (w->out == HTTP_BODY_OPEN)
-		return stream_put(to, SLICE(H1_LAST_CHUNK));
-	return w->out != HTTP_BODY_LENGTH || w->n == w->length;
+	return w->out != HTTP_BODY_OPEN || stream_put(to, SLICE(H1_LAST_CHUNK));
 }
 
 /* One run of data through the stages.  `last`: it is the end. */
 static enum parse
-carry(struct h1_way *w, struct stream *to, struct slice data, bool last,
+carry(struct way *w, struct stream *to, struct slice data, bool last,
     struct parse_fail *fail)
 {
-	if (!stages_is_empty(&w->stages) &&
-	    !stages_run(&w->stages, data, last, &data, fail))
+	if (!way_pass(w, &data, last, fail))
 		return PARSE_BAD;
 	if (!put_data(w, to, data) || (last && !put_end(w, to))) {
 		/* A side that is lost is seen as such by the caller. */
@@ -183,24 +140,13 @@ carry(struct h1_way *w, struct stream *to, struct slice data, bool last,
 	return last ? PARSE_DONE : PARSE_MORE;
 }
 
-static size_t
-portion(const struct h1_way *w, const struct stream *to)
-{
-	size_t room = stream_room(to);
-
-	/* Stages give what they held on top. */
-	if (!stages_is_empty(&w->stages) && room > STAGE_TAKE_MAX)
-		room = STAGE_TAKE_MAX;
-	return room;
-}
-
 enum parse
-h1_way_move(struct h1_way *w, struct stream *from, struct stream *to,
+h1_way_move(struct way *w, struct stream *from, struct stream *to,
     struct parse_fail *fail)
 {
 	while (!w->done) {
 		struct slice in =
-		    slice_first(stream_peek(from), portion(w, to));
+		    slice_first(stream_peek(from), way_portion(w, to));
 		struct slice data = { 0 };
 		size_t used = 0;
 
@@ -209,9 +155,9 @@ h1_way_move(struct h1_way *w, struct stream *from, struct stream *to,
 		if (in.n == 0 && stream_is_eof(from) && h1_body_may_end(&w->in))
 			return carry(w, to, data, true, fail);
 		if (in.n == 0 && stream_is_eof(from))
-			return cut(w, "ended inside a body", fail);
+			return way_cut(w, "ended inside a body", fail);
 		if (in.n == 0 && stream_is_broken(from))
-			return cut(w, "lost inside a body", fail);
+			return way_cut(w, "lost inside a body", fail);
 		if (in.n == 0)
 			return PARSE_MORE;
 		enum parse p = h1_body_take(&w->in, in, &data, &used, fail);

@@ -9,9 +9,8 @@
 #ifndef HTTP_H1_H
 #define HTTP_H1_H
 
-#include "http/stage.h"
+#include "http/way.h"
 #include "net/stream.h"
-#include "wire/h1_body.h"
 #include "wire/h1_head.h"
 
 /*
@@ -30,29 +29,13 @@ MUST_USE enum parse h1_read_request(struct stream *s, struct http_request *req,
 MUST_USE enum parse h1_read_response(struct stream *s, struct slice method,
     struct http_response *res, struct buf *head, struct parse_fail *fail);
 
-/* One body on its way. */
-struct h1_way {
-	struct h1_body in;    /* how its source frames it */
-	enum http_body out;   /* how we do */
-	uint64_t n, length;   /* bytes of it put; of LENGTH: to be put */
-	bool done;	      /* its end was put too */
-	struct stages stages; /* owned */
-};
-
-/* Without a body and without stages. */
-void h1_way_init(struct h1_way *w, enum h1_side side);
-/* Say how it is framed once that is known; the stages stay. */
-void h1_way_set(struct h1_way *w, enum http_body in, enum http_body out,
-    uint64_t length);
-void h1_way_release(struct h1_way *w);
-
 /*
- * Move what can be moved.  PARSE_MORE: wait for news of either stream.
- * PARSE_DONE: all was put (for UNTIL_CLOSE the caller shuts `to`).  PARSE_BAD:
- * it is to be cut; a source that ended too early has REASON_CLIENT_ABORT or
- * REASON_UP_RESPONSE.
+ * Move what can be moved of a body.  PARSE_MORE: wait for news of either
+ * stream.  PARSE_DONE: all was put (for UNTIL_CLOSE the caller shuts `to`).
+ * PARSE_BAD: it is to be cut; a source that ended too early has
+ * REASON_CLIENT_ABORT or REASON_UP_RESPONSE.
  */
-MUST_USE enum parse h1_way_move(struct h1_way *w, struct stream *from,
+MUST_USE enum parse h1_way_move(struct way *w, struct stream *from,
     struct stream *to, struct parse_fail *fail);
 
 #endif

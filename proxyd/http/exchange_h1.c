@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An exchange over HTTP/1.1. */
+#include "http/exchange_step.h"
+#include "http/h1.h"
+#include "wire/h1_write.h"
+#include "wire/query.h"
+
+static enum parse
+read_request(struct exchange *x, struct parse_fail *fail)
+{
+	return h1_read_request(x->client, &x->req, &x->head, fail);
+}
+
+/* Bytes that credentials take in a head: not counted, since they would tell of
+ * a secret's length. */
+static size_t
+slots_size(const struct exchange_slots *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_fields; i++)
+		n += s->fields[i].name.n + 4 + s->fields[i].value.n;
+	for (size_t i = 0; i < s->n_parameters; i++)
+		n += 1 +
+		    query_put_size(s->parameters[i].name,
+			s->parameters[i].value);
+	return n;
+}
+
+static bool
+put_request(struct exchange *x, struct http_new_request *r)
+{
+	size_t secret = slots_size(&x->credentials);
+	struct buf room;
+	bool ok = false;
+
+	buf_init(&room, H1_WRITE_ROOM(x->head.n, secret));
+	uint8_t *p = buf_room(&room, room.max);
+	if (p != NULL) {
+		struct wr w = wr_of(p, room.max);
+		h1_put_request(&w, r);
+		ok = !w.bad &&
+		    (secret != 0 ? stream_put_secret : stream_put)(x->upstream,
+			wr_slice(&w));
+		x->bytes_up += w.n - secret;
+	}
+	if (secret != 0)
+		buf_wipe(&room);
+	else
+		buf_release(&room);
+	return ok;
+}
+
+static enum parse
+read_response(struct exchange *x, struct parse_fail *fail)
+{
+	return h1_read_response(x->upstream, x->req.method, &x->res,
+	    &x->answer_head, fail);
+}
+
+static bool
+put_response(struct exchange *x, struct http_new_response *r)
+{
+	struct buf room;
+	bool ok = false;
+
+	/* An answer before the request has ended: what follows is not parsed
+	 * as another request (SM-26). */
+	if (x->res.status >= 200 && (!x->up.done || x->close))
+		r->close = true;
+	if (r->close)
+		x->close = true;
+	buf_init(&room, H1_WRITE_ROOM(x->answer_head.n, 0));
+	uint8_t *p = buf_room(&room, room.max);
+	if (p != NULL) {
+		struct wr w = wr_of(p, room.max);
+		h1_put_response(&w, r);
+		ok = !w.bad && stream_put(x->client, wr_slice(&w));
+		x->bytes_down += w.n;
+	}
+	buf_release(&room);
+	return ok;
+}
+
+/* A pooled connection was stale; no byte of a body is there to be gone. */
+static bool
+may_repeat(const struct exchange *x)
+{
+	return x->is_pooled && stream_peek(x->upstream).n == 0 &&
+	    (x->req.body == HTTP_BODY_NONE ||
+		(x->req.body == HTTP_BODY_LENGTH && x->req.length == 0)) &&
+	    exchange_is_idempotent(x);
+}
+
+/* Both messages are whole, or the answer is and the request never will be. */
+static enum exchange_step
+finish(struct exchange *x)
+{
+	if (x->down.out == HTTP_BODY_UNTIL_CLOSE)
+		x->close = true;
+	if (!x->up.done) {
+		x->close = true;
+	} else if (x->res.keep_alive && stream_is_idle(x->upstream)) {
+		struct stream *s = x->upstream;
+		x->upstream = NULL;
+		x->ops->keep(x, s, x->arg);
+	}
+	return exchange_enter(x, EXCHANGE_DONE);
+}
+
+static enum exchange_step
+refuse(struct exchange *x)
+{
+	struct stream *client = x->client;
+
+	if (!x->asked && !exchange_head_fits(x))
+		return EXCHANGE_WAIT;
+	if (!x->asked) {
+		size_t before = stream_backlog(client);
+		x->asked = true;
+		x->status = refusal_status(&x->refusal);
+		if (!refusal_put(&x->refusal, client, x->flow,
+			x->is_bad ? NULL : &x->req))
+			return exchange_lose(x, REASON_CLIENT_ABORT,
+			    "client is gone");
+		x->bytes_down += stream_backlog(client) - before;
+	}
+	/* The owner of the connection reads on for a while (SM-24, UP-07). */
+	return stream_backlog(client) == 0 ? exchange_enter(x, EXCHANGE_DONE) :
+					     EXCHANGE_WAIT;
+}
+
+const struct exchange_version exchange_h1 = {
+	.has_end = false,
+	.read_request = read_request,
+	.put_request = put_request,
+	.read_response = read_response,
+	.put_response = put_response,
+	.move = h1_way_move,
+	.may_repeat = may_repeat,
+	.finish = finish,
+	.refuse = refuse,
+};
