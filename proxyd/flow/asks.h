@@ -12,6 +12,7 @@
 #include "base/attr.h"
 #include "base/reason.h"
 #include "base/slice.h"
+#include "wire/alpn.h"
 
 struct event;
 struct generation;
@@ -27,8 +28,8 @@ struct dial_ask {
 	const struct host *host; /* borrowed for the call */
 	bool name_it;		 /* the rule has not only this host */
 	uint16_t port;
-	bool tls;	  /* verified for `host` once the stream is ready */
-	bool alpn;	  /* offer http/1.1 */
+	bool tls; /* verified for `host` once the stream is ready */
+	enum alpn_offer alpn;
 	const char *flow; /* id, for the dialer's record */
 };
 
@@ -55,6 +56,7 @@ struct shake_ask {
 	bool literal;			     /* it is the text of an address */
 	bool refused;	       /* only to explain: the small mint budget */
 	struct stream *client; /* what was peeked waits in it */
+	enum alpn alpn;	       /* the protocol to choose */
 	const char *flow;
 };
 
@@ -91,6 +93,8 @@ struct asks {
 	/* Was the stream verified for that host?  Before a credential. */
 	bool (*is_verified)(void *arg, const struct stream *s,
 	    const struct host *host);
+	/* What an upstream chose, once its stream is ready. */
+	enum alpn (*alpn)(void *arg, const struct stream *s);
 };
 
 #endif

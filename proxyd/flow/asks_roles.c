@@ -26,7 +26,9 @@ struct asked {
 	uint32_t id;		  /* DIAL and RELEASE */
 	struct leaf_wait *leaf;	  /* SHAKE */
 	struct stream *client;	  /* SHAKE: borrowed, the flow's */
-	bool tls, alpn;		  /* DIAL */
+	bool tls;		  /* DIAL */
+	enum alpn_offer offer;	  /* DIAL */
+	enum alpn alpn;		  /* SHAKE */
 	struct host host;	  /* DIAL */
 	asks_on_dialled *on_dialled;
 	asks_on_released *on_released;
@@ -99,7 +101,7 @@ over(const struct asked *q, int fd)
 	const struct stream_tls_peer peer = {
 		.host = host_slice(&q->host),
 		.literal = q->host.is_ip,
-		.alpn = q->alpn,
+		.alpn = q->offer,
 		.item = up.found ? up.index : CTX_ITEM_NONE,
 		.only_roots = up.found && up.only_roots,
 	};
@@ -156,7 +158,7 @@ dial(void *arg, struct sandbox *sb, const struct dial_ask *ask,
 		.roles = r,
 		.channel = r->dialer,
 		.tls = ask->tls,
-		.alpn = ask->alpn,
+		.offer = ask->alpn,
 		.host = *ask->host,
 		.on_dialled = on,
 		.arg = cb_arg };
@@ -238,19 +240,21 @@ release(void *arg, struct sandbox *sb, const struct release_ask *ask,
 
 /* The client's stream becomes TLS; what was peeked at is fed in first. */
 static void
-accept_with(struct asks_roles *r, struct stream *client, struct leaf *leaf,
-    asks_on_shaken *on, void *arg)
+accept_with(const struct asked *q, struct leaf *leaf)
 {
+	const struct asks_roles *r = q->roles;
 	enum err err;
-	int fd = stream_detach(client);
+	int fd = stream_detach(q->client);
+	const struct stream_tls_answer answer = { .leaf = leaf,
+		.kept = stream_peek(q->client),
+		.alpn = q->alpn };
 	struct stream *s = NULL;
 
 	if (fd >= 0)
-		s = stream_tls_accept(r->loop, fd, r->server, leaf,
-		    stream_peek(client), &err);
+		s = stream_tls_accept(r->loop, fd, r->server, &answer, &err);
 	if (s != NULL)
-		stream_close(client);
-	on(s, s == NULL ? REASON_INTERNAL : REASON_ALLOW, arg);
+		stream_close(q->client);
+	q->on_shaken(s, s == NULL ? REASON_INTERNAL : REASON_ALLOW, q->arg);
 }
 
 static void
@@ -263,8 +267,7 @@ on_leaf(struct leaf *leaf, enum reason reason, void *arg)
 	if (leaf == NULL)
 		was.on_shaken(NULL, reason, was.arg);
 	else
-		accept_with(was.roles, was.client, leaf, was.on_shaken,
-		    was.arg);
+		accept_with(&was, leaf);
 }
 
 static struct asked *
@@ -277,23 +280,25 @@ shake(void *arg, struct sandbox *sb, const struct shake_ask *ask,
 		.literal = ask->literal,
 		.refused = ask->refused,
 	};
+	const struct asked asked = { .kind = ASKED_SHAKE,
+		.roles = r,
+		.client = ask->client,
+		.alpn = ask->alpn,
+		.on_shaken = on,
+		.arg = cb_arg };
 	struct leaf *leaf = leaf_find(sb->leaves, &name);
 	struct asked *q = NULL;
 	enum err err = ERR_MEMORY;
 
 	if (leaf != NULL) {
-		accept_with(r, ask->client, leaf, on, cb_arg);
+		accept_with(&asked, leaf);
 		leaf_unref(leaf);
 		return NULL;
 	}
 	q = calloc(1, sizeof(*q));
 	if (q != NULL) {
 		const struct who who = who_of(sb, ask->generation, ask->flow);
-		*q = (struct asked){ .kind = ASKED_SHAKE,
-			.roles = r,
-			.client = ask->client,
-			.on_shaken = on,
-			.arg = cb_arg };
+		*q = asked;
 		q->leaf = leaf_ask(sb->leaves, &name, &who, on_leaf, q, &err);
 		if (q->leaf != NULL)
 			return q;
@@ -323,6 +328,12 @@ is_verified(void *arg, const struct stream *s, const struct host *host)
 	return stream_tls_is_verified(s, host_slice(host), host->is_ip);
 }
 
+static enum alpn
+alpn(void *arg UNUSED, const struct stream *s)
+{
+	return stream_tls_alpn(s);
+}
+
 const struct asks asks_roles = {
 	.may_admit = may_admit,
 	.is_behind = is_behind,
@@ -332,4 +343,5 @@ const struct asks asks_roles = {
 	.shake = shake,
 	.cancel = cancel,
 	.is_verified = is_verified,
+	.alpn = alpn,
 };

@@ -46,7 +46,8 @@ struct flow {
 	struct ip dst; /* where the client wanted to go */
 	uint16_t port;
 	bool is_tls;
-	bool has_alpn; /* the client offered http/1.1 */
+	enum alpn_offer offer; /* of the client, cut to what is served */
+	enum alpn alpn;	       /* what it is given */
 	bool has_ech;
 	struct host sni; /* n 0: none, or none that is a name */
 	struct hello hello;

@@ -25,7 +25,7 @@ alert_of(const struct flow *f)
 	case REASON_TLS_SNI_DENIED:
 		return ALERT_UNRECOGNIZED_NAME;
 	case REASON_TLS_VERSION:
-		return f->hello.has_alpn && !f->hello.has_alpn_http11 ?
+		return f->hello.has_alpn && f->offer == ALPN_OFFER_NONE ?
 		    ALERT_NO_APPLICATION_PROTOCOL :
 		    ALERT_PROTOCOL_VERSION;
 	case REASON_TLS_HELLO_SIZE:

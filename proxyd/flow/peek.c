@@ -36,17 +36,17 @@ read_hello(struct flow *f)
 	struct parse_fail fail;
 
 	f->has_ech = h->has_ech;
-	/* Upstream is offered what the client offered. */
-	f->has_alpn = h->has_alpn_http11;
+	f->offer = f->sandbox->h2 ? h->offer : alpn_offer_without_h2(h->offer);
+	f->alpn = alpn_offer_first(f->offer);
 	if (h->has_sni && host_from_sni(h->sni, &f->sni, &fail) != PARSE_DONE) {
 		f->sni.n = 0;
 		note(f, &fail);
 	}
-	/* HTTP/1.1 is all we serve: another list has no overlap. */
-	if (f->facts.scheme != SCHEME_TLS && h->has_alpn && !h->has_alpn_http11)
+	if (f->facts.scheme != SCHEME_TLS && h->has_alpn &&
+	    f->offer == ALPN_OFFER_NONE)
 		note(f,
 		    &(struct parse_fail){ .reason = REASON_TLS_VERSION,
-			.detail = "ALPN without http/1.1" });
+			.detail = "ALPN without a protocol that is served" });
 	return peeked(f);
 }
 

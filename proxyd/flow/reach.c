@@ -9,7 +9,7 @@ request_pool_key(const struct request *r)
 		.host = &r->host,
 		.port = r->flow->port,
 		.tls = r->flow->is_tls,
-		.alpn = r->flow->has_alpn,
+		.alpn = r->flow->alpn,
 		.public_only =
 		    program_rule(r->generation->program, r->verdict.rule)
 			.report,
@@ -63,7 +63,7 @@ dial(struct request *r)
 		    r->verdict.rule, &only),
 		.port = f->port,
 		.tls = f->is_tls,
-		.alpn = f->has_alpn,
+		.alpn = alpn_offer_only(f->alpn),
 		.flow = f->name,
 	};
 

@@ -52,6 +52,7 @@ struct sandbox {
 	struct search *placeholder_forms;    /* owned; made on first need */
 	LIST_HEAD(flow_list, flow) flows;
 	size_t n_flows;
+	bool h2;	    /* HTTP/2 is served */
 	uint64_t last_flow; /* the id given last */
 	size_t n_upstreams; /* connections outward that are open or asked for */
 	struct pool *pool;  /* owned */

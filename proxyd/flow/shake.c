@@ -27,6 +27,7 @@ ask_leaf(struct flow *f)
 		.name = host_slice(&f->sni),
 		.refused = !f->verdict.allow,
 		.client = f->client,
+		.alpn = f->alpn,
 		.flow = f->name,
 	};
 

@@ -10,6 +10,7 @@
 #define HTTP_POOL_H
 
 #include "net/stream.h"
+#include "wire/alpn.h"
 #include "wire/host.h"
 
 struct pool;
@@ -18,7 +19,7 @@ struct pool_key {
 	const struct host *host; /* borrowed; copied by pool_put() */
 	uint16_t port;
 	bool tls;
-	bool alpn; /* http/1.1 was offered */
+	enum alpn alpn; /* what the client was given */
 	/* The dial was for a rule that reaches public addresses alone. */
 	bool public_only;
 	uint32_t generation;

@@ -62,21 +62,22 @@ new_ssl_ctx(const SSL_METHOD *method)
 }
 
 /*
- * HTTP/1.1 or nothing.  A client that offers only what we do not speak gets an
- * alert (RFC 7301 3.2); one that offers nothing is not asked here at all.
+ * What was decided for this connection, or nothing.  A client that does not
+ * offer it gets an alert (RFC 7301 3.2); one that offers nothing at all is not
+ * asked here.
  */
 static int
 on_alpn(SSL *s, const unsigned char **out, unsigned char *n,
-    const unsigned char *in, unsigned in_n, void *arg)
+    const unsigned char *in, unsigned in_n, void *arg UNUSED)
 {
-	static const unsigned char ours[] = "\x08http/1.1";
+	const enum alpn *alpn = SSL_get_app_data(s);
+	struct slice want = alpn_name(*alpn);
 
-	(void)s;
-	(void)arg;
+	if (*alpn == ALPN_NONE)
+		return SSL_TLSEXT_ERR_NOACK;
 	for (unsigned at = 0; at < in_n && in[at] < in_n - at;
 	     at += in[at] + 1u) {
-		if (in[at] == ours[0] &&
-		    memcmp(in + at, ours, sizeof(ours) - 1) == 0) {
+		if (slice_eq(slice_of(in + at + 1, in[at]), want)) {
 			*out = in + at + 1;
 			*n = in[at];
 			return SSL_TLSEXT_ERR_OK;
@@ -131,13 +132,15 @@ ctx_server_spki(const struct ctx_server *ctx)
 }
 
 SSL *
-ctx_server_ssl(struct ctx_server *ctx, X509 *cert)
+ctx_server_ssl(struct ctx_server *ctx, X509 *cert, const enum alpn *alpn)
 {
 	SSL *ssl = SSL_new(ctx->ssl);
 
 	if (ssl == NULL)
 		return NULL;
-	if (SSL_use_certificate(ssl, cert) != 1 ||
+	/* It takes no pointer to const; on_alpn() reads it alone. */
+	if (SSL_set_app_data(ssl, (void *)(uintptr_t)alpn) != 1 ||
+	    SSL_use_certificate(ssl, cert) != 1 ||
 	    SSL_use_PrivateKey(ssl, ctx->key) != 1 ||
 	    SSL_check_private_key(ssl) != 1) {
 		SSL_free(ssl);

@@ -6,12 +6,16 @@
 #include <openssl/ssl.h>
 
 #include "tls/ctx.h"
+#include "wire/alpn.h"
 
 /*
  * A new connection towards a sandbox that shows `cert`, of a leaf minted for
  * our key.  NULL: libssl refused (a certificate of another key, no memory).
+ *
+ * alpn	 what to choose; borrowed, lives as long as the connection
  */
-MUST_USE SSL *ctx_server_ssl(struct ctx_server *ctx, X509 *cert);
+MUST_USE SSL *ctx_server_ssl(struct ctx_server *ctx, X509 *cert,
+    const enum alpn *alpn);
 
 /*
  * A new connection towards an upstream whose host belongs to the `upstream:`

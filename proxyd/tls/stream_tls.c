@@ -25,7 +25,9 @@ struct stream_tls {
 	SSL *ssl;	      /* owned; NULL only while being made */
 	bool client;	      /* we are the client: it is an upstream */
 	struct bio bio;	      /* owned; the SSL reads and writes there */
-	unsigned vain; /* calls in a row that used theirs up for nothing */
+	unsigned vain;	/* calls in a row that used theirs up for nothing */
+	enum alpn alpn; /* a server's: to be chosen */
+	enum alpn_offer offer; /* a client's */
 	uint8_t host[VERIFY_HOST_MAX];
 	size_t host_n;
 	bool literal;
@@ -60,7 +62,8 @@ static const struct {
 	{ SSL_R_NO_APPLICATION_PROTOCOL, REASON_TLS_VERSION, REASON_UP_CERT,
 	    "no application protocol (ALPN) that both speak" },
 	{ SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL, REASON_CLIENT_ABORT,
-	    REASON_UP_CERT, "the peer speaks no HTTP/1.1 (ALPN)" },
+	    REASON_UP_CERT,
+	    "the peer speaks no protocol that was offered (ALPN)" },
 	{ SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, REASON_CLIENT_ABORT,
 	    REASON_UP_CERT, "no TLS version that both speak" },
 	{ SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE, REASON_CLIENT_ABORT,
@@ -171,15 +174,19 @@ begin_call(struct stream_tls *t)
 	t->bio.reads = 0;
 }
 
-/* The upstream may answer ALPN with what was offered, or not at all. */
+/* The upstream may answer ALPN with what was offered, or not at all; newer
+ * libraries see to that themselves. */
 static bool
 alpn_is_fine(struct stream_tls *t)
 {
 	const unsigned char *got = NULL;
+	enum alpn alpn;
 	unsigned n = 0;
 
 	SSL_get0_alpn_selected(t->ssl, &got, &n);
-	return n == 0 || slice_eq(slice_of(got, n), SLICE("http/1.1"));
+	return n == 0 ||
+	    (alpn_read(slice_of(got, n), &alpn) &&
+		alpn_offer_has(t->offer, alpn));
 }
 
 static enum stream_io
@@ -290,17 +297,18 @@ finish(struct stream_tls *t, struct loop *l, int fd, enum err *err)
 
 struct stream *
 stream_tls_accept(struct loop *l, int fd, struct ctx_server *ctx,
-    struct leaf *leaf, struct slice kept, enum err *err)
+    const struct stream_tls_answer *answer, enum err *err)
 {
 	struct stream_tls *t = calloc(1, sizeof(*t));
 
 	*err = ERR_MEMORY;
 	if (t == NULL)
 		goto fail;
-	if (!bio_put_ahead(&t->bio, kept))
+	if (!bio_put_ahead(&t->bio, answer->kept))
 		goto fail;
 	/* The SSL shares the certificate; the leaf itself is not kept. */
-	t->ssl = ctx_server_ssl(ctx, leaf_cert(leaf));
+	t->alpn = answer->alpn;
+	t->ssl = ctx_server_ssl(ctx, leaf_cert(answer->leaf), &t->alpn);
 	if (t->ssl == NULL) {
 		*err = ERR_CRYPTO;
 		goto fail;
@@ -316,16 +324,17 @@ fail:
 static bool
 set_peer(struct stream_tls *t, const struct stream_tls_peer *peer)
 {
-	static const unsigned char alpn[] = "\x08http/1.1";
+	struct slice list = alpn_offer_list(peer->alpn);
 
 	if (!verify_host(t->ssl, peer->host, peer->literal))
 		return false;
 	memcpy(t->host, peer->host.p, peer->host.n);
 	t->host_n = peer->host.n;
 	t->literal = peer->literal;
+	t->offer = peer->alpn;
 	/* 0 is success here, unlike everywhere else. */
-	return !peer->alpn ||
-	    SSL_set_alpn_protos(t->ssl, alpn, sizeof(alpn) - 1) == 0;
+	return list.n == 0 ||
+	    SSL_set_alpn_protos(t->ssl, list.p, (unsigned)list.n) == 0;
 }
 
 struct stream *
@@ -358,4 +367,18 @@ stream_tls_is_verified(const struct stream *s, struct slice host, bool literal)
 	return s->ops == &ops && t->client && stream_is_ready(s) &&
 	    slice_eq(slice_of(t->host, t->host_n), host) &&
 	    verify_is_good(t->ssl, host, literal);
+}
+
+enum alpn
+stream_tls_alpn(const struct stream *s)
+{
+	const struct stream_tls *t = (const struct stream_tls *)s;
+	const unsigned char *got = NULL;
+	enum alpn alpn = ALPN_NONE;
+	unsigned n = 0;
+
+	if (s->ops != &ops || !stream_is_ready(s))
+		return ALPN_NONE;
+	SSL_get0_alpn_selected(t->ssl, &got, &n);
+	return alpn_read(slice_of(got, n), &alpn) ? alpn : ALPN_NONE;
 }

@@ -138,11 +138,10 @@ read_alpn(struct slice body, struct hello *h, struct parse_fail *fail)
 		struct slice name = rd_slice8(&list);
 		if (name.n == 0)
 			return not_tls(fail, "ALPN extension malformed", 0);
-		h->has_alpn_h2 |= slice_eq(name, SLICE("h2"));
-		h->has_alpn_http11 |= slice_eq(name, SLICE("http/1.1"));
 	}
 	h->has_alpn = true;
 	h->alpn = names;
+	h->offer = alpn_offer_read(names);
 	return PARSE_DONE;
 }
 

@@ -16,6 +16,7 @@
 #include "base/limits.h"
 #include "base/parse.h"
 #include "base/slice.h"
+#include "wire/alpn.h"
 
 #define HELLO_TLS12 0x0303
 #define HELLO_TLS13 0x0304
@@ -26,9 +27,8 @@ struct hello {
 	bool has_sni;
 	struct slice sni; /* as sent, unjudged; goes to host_from_sni() */
 	bool has_alpn;
-	struct slice alpn; /* for hello_take_alpn() */
-	bool has_alpn_h2;
-	bool has_alpn_http11;
+	struct slice alpn;     /* for hello_take_alpn() */
+	enum alpn_offer offer; /* what of it we speak */
 	uint16_t version; /* the highest offered: HELLO_TLS12, HELLO_TLS13 */
 	bool has_ech;	  /* an encrypted ClientHello, or its grease */
 };

@@ -72,7 +72,8 @@ connect_to(struct world *w, const char *name, bool tls)
 	    slice_of_str(name), &dst));
 	world_connect(w, &dst, tls ? 443 : 80);
 	if (tls)
-		world_put_hello(&w->client->sends, slice_of_str(name), true);
+		world_put_hello(&w->client->sends, slice_of_str(name),
+		    ALPN_OFFER_HTTP11);
 	world_turn(w);
 }
 

@@ -132,7 +132,7 @@ static void
 do_connect(struct play *p, struct slice s)
 {
 	bool tls = words_is(&s, "https");
-	bool alpn = true;
+	enum alpn_offer alpn = ALPN_OFFER_HTTP11;
 
 	if (!tls && !words_is(&s, "http"))
 		(void)words_is(&s, "tcp"); /* whose port has to be said */
@@ -147,7 +147,7 @@ do_connect(struct play *p, struct slice s)
 		else if (words_is(&s, "sni"))
 			sni = words_take(&s);
 		else if (words_is(&s, "noalpn"))
-			alpn = false;
+			alpn = ALPN_OFFER_NONE;
 		else
 			break;
 	}

@@ -180,7 +180,7 @@ connect_one(struct world *w)
 	assert_true(program_address(p, name, &dst));
 	world_connect(w, &dst, places[i].port);
 	if (places[i].port == 443)
-		world_put_hello(&w->client->sends, name, true);
+		world_put_hello(&w->client->sends, name, ALPN_OFFER_HTTP11);
 	world_turn(w);
 }
 

@@ -215,7 +215,7 @@ connect_to(struct world *w, bool plain)
 	world_connect(w, &dst, plain ? 80 : 443);
 	if (plain)
 		return;
-	world_put_hello(&w->client->sends, SLICE("ok.test"), true);
+	world_put_hello(&w->client->sends, SLICE("ok.test"), ALPN_OFFER_HTTP11);
 	world_turn(w);
 }
 

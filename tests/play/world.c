@@ -27,6 +27,8 @@ struct asked {
 	struct asked *next;
 	enum asked_kind kind;
 	bool tls;
+	enum alpn_offer offer; /* of a dial */
+	enum alpn alpn;	       /* of a handshake */
 	struct stream *client;
 	asks_on_written *on_written;
 	asks_on_dialled *on_dialled;
@@ -168,6 +170,7 @@ dial(void *arg, struct sandbox *sb, const struct dial_ask *ask,
 	(void)sb;
 	q->on_dialled = on;
 	q->tls = ask->tls;
+	q->offer = ask->alpn;
 	return q;
 }
 
@@ -191,6 +194,7 @@ shake(void *arg, struct sandbox *sb, const struct shake_ask *ask,
 
 	(void)sb;
 	q->client = ask->client;
+	q->alpn = ask->alpn;
 	q->on_shaken = on;
 	return q;
 }
@@ -212,6 +216,13 @@ is_verified(void *arg, const struct stream *s, const struct host *host)
 	return ((const struct scripted *)s)->peer->is_tls;
 }
 
+static enum alpn
+alpn(void *arg, const struct stream *s)
+{
+	(void)arg;
+	return ((const struct scripted *)s)->peer->alpn;
+}
+
 static const struct asks asks = {
 	.may_admit = may_admit,
 	.is_behind = is_behind,
@@ -221,6 +232,7 @@ static const struct asks asks = {
 	.shake = shake,
 	.cancel = cancel,
 	.is_verified = is_verified,
+	.alpn = alpn,
 };
 
 static void
@@ -234,6 +246,9 @@ answer_dial(struct world *w, const struct asked *q)
 	if (a.reason == REASON_ALLOW && w->n_upstreams < WORLD_UPSTREAMS_MAX) {
 		struct peer *p = &w->upstream[w->n_upstreams++];
 		p->is_tls = q->tls;
+		p->alpn = alpn_offer_has(q->offer, w->chooses) ? w->chooses :
+								 ALPN_NONE;
+		w->offered = q->offer;
 		w->latest = p;
 		a.stream = peer_stream(p);
 	} else if (a.reason == REASON_ALLOW) {
@@ -253,6 +268,7 @@ answer_shake(struct world *w, const struct asked *q)
 	peeked->peer = NULL;
 	stream_close(q->client);
 	peer->is_tls = true;
+	peer->alpn = q->alpn;
 	q->on_shaken(peer_stream(peer), REASON_ALLOW, q->arg);
 }
 
@@ -417,12 +433,13 @@ world_pass(struct world *w, uint64_t ms)
 }
 
 void
-world_put_hello(struct buf *out, struct slice name, bool alpn)
+world_put_hello(struct buf *out, struct slice name, enum alpn_offer offer)
 {
 	uint8_t bytes[512];
 	struct wr w = wr_of(bytes, sizeof(bytes));
 	size_t sni = name.n == 0 ? 0 : 9 + name.n;
-	size_t extensions = sni + (alpn ? 15 : 0);
+	struct slice list = alpn_offer_list(offer);
+	size_t extensions = sni + (list.n != 0 ? 6 + list.n : 0);
 	size_t body = 2 + 32 + 1 + 4 + 2 + 2 + extensions;
 
 	wr_bytes(&w, SLICE("\x16\x03\x01"));
@@ -443,11 +460,10 @@ world_put_hello(struct buf *out, struct slice name, bool alpn)
 		wr_u8(&w, 0);
 		wr_slice16(&w, name);
 	}
-	if (alpn) {
+	if (list.n != 0) {
 		wr_u16(&w, 16);
-		wr_u16(&w, 11);
-		wr_u16(&w, 9);
-		wr_slice8(&w, SLICE("http/1.1"));
+		wr_u16(&w, (uint16_t)(list.n + 2));
+		wr_slice16(&w, list);
 	}
 	buf_put(out, wr_slice(&w));
 }

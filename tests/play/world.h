@@ -19,7 +19,8 @@ struct peer {
 	bool saw_end;	   /* we announced our end */
 	bool closed;	   /* our stream was freed */
 	bool is_client;
-	bool is_tls;	       /* the handshake happened */
+	bool is_tls;	       /* the handshake happened ... */
+	enum alpn alpn;	       /* ... and chose that */
 	struct stream *stream; /* NULL once closed */
 };
 
@@ -49,10 +50,12 @@ struct world {
 	enum reason admits;  /* may_admit() */
 	enum reason dials;   /* what a dial comes to */
 	enum reason releases;
-	bool scribe_fails;  /* nothing can be recorded */
-	bool scribe_waits;  /* confirmations do not come */
-	bool scribe_behind; /* what is new waits */
-	bool dial_waits;    /* dials are not answered */
+	enum alpn chooses;	 /* upstreams, if it is offered */
+	enum alpn_offer offered; /* by the last dial */
+	bool scribe_fails;	 /* nothing can be recorded */
+	bool scribe_waits;	 /* confirmations do not come */
+	bool scribe_behind;	 /* what is new waits */
+	bool dial_waits;	 /* dials are not answered */
 	uint64_t now_ms;
 	int64_t wall_s;	     /* by how much the wall clock was set, in sum */
 	struct slice secret; /* what the keeper releases, or: */
@@ -66,8 +69,8 @@ void world_release(struct world *w);
 /* A new client, w->client, that connects to `dst`:`port`. */
 void world_connect(struct world *w, const struct ip *dst, uint16_t port);
 
-/* A ClientHello for `name` (empty: without SNI); alpn: offers http/1.1. */
-void world_put_hello(struct buf *out, struct slice name, bool alpn);
+/* A ClientHello for `name` (empty: without SNI) that offers that. */
+void world_put_hello(struct buf *out, struct slice name, enum alpn_offer offer);
 
 /* Connections that have the records that flow/record.h promises. */
 size_t world_n_accounted(const struct world *w);

@@ -62,11 +62,13 @@ static const struct {
 	struct slice head, extensions;
 	bool none; /* no extensions at all, not even their length */
 	struct slice sni;
-	bool no_sni, alpn, h2, http11, ech;
+	bool no_sni, alpn, ech;
+	enum alpn_offer offer;
 	uint16_t version;
 } good[] = {
 	{ "1.3", IN(HEAD12), IN(SNI VERSIONS ALPN), .sni = IN("ok.test"),
-	    .alpn = true, .h2 = true, .http11 = true, .version = HELLO_TLS13 },
+	    .alpn = true, .offer = ALPN_OFFER_H2_HTTP11,
+	    .version = HELLO_TLS13 },
 	{ "1.2", IN(HEAD12), IN(SNI), .sni = IN("ok.test"),
 	    .version = HELLO_TLS12 },
 	{ "1.2 by list", IN("\3\1" RANDOM "\0\0\2\x13\1\1\0"),
@@ -90,10 +92,10 @@ static const struct {
 	{ "TL-19 ECH", IN(HEAD12), IN(ECH SNI), .sni = IN("ok.test"),
 	    .ech = true, .version = HELLO_TLS12 },
 	{ "only http/1.1", IN(HEAD12), IN("\0\x10\0\x0b\0\x09\x08http/1.1"),
-	    .no_sni = true, .alpn = true, .http11 = true,
+	    .no_sni = true, .alpn = true, .offer = ALPN_OFFER_HTTP11,
 	    .version = HELLO_TLS12 },
 	{ "only h2", IN(HEAD12), IN("\0\x10\0\5\0\3\2h2"), .no_sni = true,
-	    .alpn = true, .h2 = true, .version = HELLO_TLS12 },
+	    .alpn = true, .offer = ALPN_OFFER_H2, .version = HELLO_TLS12 },
 	{ "grease twice", IN(HEAD12), IN("\x0a\x0a\0\0" SNI "\x0a\x0a\0\0"),
 	    .sni = IN("ok.test"), .version = HELLO_TLS12 },
 };
@@ -118,8 +120,7 @@ hello_takes_each_good_one_in_any_records(void **state)
 			assert_slice(h.sni, good[i].sni);
 			assert_int_equal(h.has_sni, !good[i].no_sni);
 			assert_int_equal(h.has_alpn, good[i].alpn);
-			assert_int_equal(h.has_alpn_h2, good[i].h2);
-			assert_int_equal(h.has_alpn_http11, good[i].http11);
+			assert_int_equal(h.offer, good[i].offer);
 			assert_int_equal(h.has_ech, good[i].ech);
 			assert_int_equal(h.version, good[i].version);
 			for (size_t n = 0; n < m.n; n += 1 + record / 8)

@@ -78,7 +78,7 @@ pool_gives_for_the_same_key_only(void **state)
 {
 	(void)state;
 	struct host ok = host_of("ok.test"), other = host_of("other.test");
-	const struct pool_key key = { &ok, 443, true, true, false, 1 };
+	const struct pool_key key = { &ok, 443, true, ALPN_HTTP11, false, 1 };
 	struct pool_key wrong[] = { key, key, key, key, key, key };
 	int peer;
 	struct stream *s = make(&peer);
@@ -86,7 +86,7 @@ pool_gives_for_the_same_key_only(void **state)
 	wrong[0].host = &other;
 	wrong[1].port = 8443;
 	wrong[2].tls = false;
-	wrong[3].alpn = false;
+	wrong[3].alpn = ALPN_NONE;
 	wrong[4].public_only = true; /* `report:` reaches no others */
 	wrong[5].generation = 2;
 	pool_put(pool, &key, s);
@@ -106,7 +106,7 @@ pool_drops_what_speaks_ends_or_is_old(void **state)
 {
 	(void)state;
 	struct host ok = host_of("ok.test");
-	const struct pool_key key = { &ok, 443, true, true, false, 1 };
+	const struct pool_key key = { &ok, 443, true, ALPN_HTTP11, false, 1 };
 	int peer[3];
 
 	for (int i = 0; i < 3; i++)
@@ -131,7 +131,7 @@ pool_drops_the_one_that_was_not_used_longest(void **state)
 {
 	(void)state;
 	struct host ok = host_of("ok.test");
-	const struct pool_key key = { &ok, 443, true, true, false, 1 };
+	const struct pool_key key = { &ok, 443, true, ALPN_HTTP11, false, 1 };
 	struct stream *s[2];
 	int peer[2];
 
@@ -154,7 +154,7 @@ pool_is_full_at_half_the_upstreams(void **state)
 {
 	(void)state;
 	struct host ok = host_of("ok.test");
-	const struct pool_key key = { &ok, 443, true, true, false, 1 };
+	const struct pool_key key = { &ok, 443, true, ALPN_HTTP11, false, 1 };
 	int peer[LIMIT_UPSTREAMS / 2 + 1];
 
 	for (size_t i = 0; i < COUNT_OF(peer); i++)
@@ -169,7 +169,7 @@ pool_takes_no_stream_with_bytes_on_it(void **state)
 {
 	(void)state;
 	struct host ok = host_of("ok.test");
-	const struct pool_key key = { &ok, 443, true, true, false, 1 };
+	const struct pool_key key = { &ok, 443, true, ALPN_HTTP11, false, 1 };
 	int peer;
 	struct stream *s = make(&peer);
 

@@ -168,18 +168,35 @@ stream_tls_says_that_the_origin_wants_a_certificate(void **state)
 static const struct {
 	const char *name, *alpn; /* as on the wire; NULL: none */
 	int max_version;	 /* 0: the newest */
-	enum reason reason;	 /* ALLOW: it comes up */
+	enum alpn choice;
+	enum reason reason; /* ALLOW: it comes up */
 	const char *chosen;
 } clients[] = {
-	{ "no ALPN", NULL, 0, REASON_ALLOW, "" },
-	{ "http/1.1", "\x08http/1.1", 0, REASON_ALLOW, "http/1.1" },
-	{ "h2 first", "\x02h2\x08http/1.1", 0, REASON_ALLOW, "http/1.1" },
-	{ "h2 alone", "\x02h2", 0, REASON_TLS_VERSION, "" },
-	{ "http/1.0 alone", "\x08http/1.0", 0, REASON_TLS_VERSION, "" },
-	{ "longer name", "\x09http/1.1x", 0, REASON_TLS_VERSION, "" },
-	{ "TLS 1.2", "\x08http/1.1", TLS1_2_VERSION, REASON_ALLOW, "http/1.1" },
-	{ "TLS 1.1", "\x08http/1.1", TLS1_1_VERSION, REASON_TLS_VERSION, "" },
-	{ "TLS 1.0", "\x08http/1.1", TLS1_VERSION, REASON_TLS_VERSION, "" },
+	{ "no ALPN", NULL, 0, ALPN_HTTP11, REASON_ALLOW, "" },
+	{ "no ALPN, none chosen", NULL, 0, ALPN_NONE, REASON_ALLOW, "" },
+	{ "http/1.1", "\x08http/1.1", 0, ALPN_HTTP11, REASON_ALLOW,
+	    "http/1.1" },
+	{ "h2 first", "\x02h2\x08http/1.1", 0, ALPN_HTTP11, REASON_ALLOW,
+	    "http/1.1" },
+	{ "h2 chosen", "\x02h2\x08http/1.1", 0, ALPN_H2, REASON_ALLOW, "h2" },
+	{ "h2 chosen, last", "\x08http/1.1\x02h2", 0, ALPN_H2, REASON_ALLOW,
+	    "h2" },
+	{ "none chosen", "\x02h2\x08http/1.1", 0, ALPN_NONE, REASON_ALLOW, "" },
+	{ "h2 alone", "\x02h2", 0, ALPN_HTTP11, REASON_TLS_VERSION, "" },
+	{ "http/1.1 alone", "\x08http/1.1", 0, ALPN_H2, REASON_TLS_VERSION,
+	    "" },
+	{ "http/1.0 alone", "\x08http/1.0", 0, ALPN_HTTP11, REASON_TLS_VERSION,
+	    "" },
+	{ "longer name", "\x09http/1.1x", 0, ALPN_HTTP11, REASON_TLS_VERSION,
+	    "" },
+	{ "TLS 1.2", "\x08http/1.1", TLS1_2_VERSION, ALPN_HTTP11, REASON_ALLOW,
+	    "http/1.1" },
+	{ "TLS 1.2, h2", "\x02h2", TLS1_2_VERSION, ALPN_H2, REASON_ALLOW,
+	    "h2" },
+	{ "TLS 1.1", "\x08http/1.1", TLS1_1_VERSION, ALPN_HTTP11,
+	    REASON_TLS_VERSION, "" },
+	{ "TLS 1.0", "\x08http/1.1", TLS1_VERSION, ALPN_HTTP11,
+	    REASON_TLS_VERSION, "" },
 };
 
 static void
@@ -202,19 +219,132 @@ stream_tls_answers_each_kind_of_client(void **state)
 			SSL_set_alpn_protos(ssl,
 			    (const unsigned char *)clients[i].alpn,
 			    (unsigned)strlen(clients[i].alpn));
-		struct stream *s = accept_one(b, fd[0], (struct slice){ 0 });
+		struct stream *s = accept_alpn(b, fd[0], clients[i].choice);
 		step(b, ssl);
 		assert_int_equal(stream_is_ready(s),
 		    clients[i].reason == REASON_ALLOW);
 		assert_int_equal(stream_reason(s), clients[i].reason);
 		SSL_get0_alpn_selected(ssl, &got, &n);
 		assert_true(slice_eq_str(slice_of(got, n), clients[i].chosen));
+		assert_true(slice_eq_str(alpn_name(stream_tls_alpn(s)),
+		    clients[i].chosen));
 		stream_close(s);
 		bed_turn(b);
 		SSL_free(ssl);
 		SSL_CTX_free(ctx);
 		close(fd[1]);
 	}
+}
+
+/* An origin that chooses what it likes: a name, NULL for nothing. */
+static int
+on_offer(SSL *ssl, const unsigned char **out, unsigned char *n,
+    const unsigned char *in, unsigned in_n, void *arg)
+{
+	const char *choice = arg;
+
+	(void)ssl;
+	(void)in;
+	(void)in_n;
+	if (choice == NULL)
+		return SSL_TLSEXT_ERR_NOACK;
+	*out = (const unsigned char *)choice;
+	*n = (unsigned char)strlen(choice);
+	return SSL_TLSEXT_ERR_OK;
+}
+
+static const struct {
+	const char *name;
+	enum alpn_offer offer;
+	const char *choice;
+	enum alpn alpn;
+	bool good;
+} choices[] = {
+	{ "both offered, h2 chosen", ALPN_OFFER_H2_HTTP11, "h2", ALPN_H2,
+	    true },
+	{ "both offered, http/1.1 chosen", ALPN_OFFER_H2_HTTP11, "http/1.1",
+	    ALPN_HTTP11, true },
+	{ "both offered, none chosen", ALPN_OFFER_H2_HTTP11, NULL, ALPN_NONE,
+	    true },
+	{ "h2 offered and chosen", ALPN_OFFER_H2, "h2", ALPN_H2, true },
+	{ "http/1.1 offered and chosen", ALPN_OFFER_HTTP11, "http/1.1",
+	    ALPN_HTTP11, true },
+	{ "nothing offered", ALPN_OFFER_NONE, "h2", ALPN_NONE, true },
+	{ "h2 chosen unoffered", ALPN_OFFER_HTTP11, "h2", ALPN_NONE, false },
+	{ "http/1.1 chosen unoffered", ALPN_OFFER_H2, "http/1.1", ALPN_NONE,
+	    false },
+	{ "another chosen", ALPN_OFFER_H2_HTTP11, "h3", ALPN_NONE, false },
+};
+
+static void
+stream_tls_offers_and_takes_what_was_offered(void **state)
+{
+	struct bed *b = *state;
+	const struct bed_cert good = { .dns = "ok.test", .to_day = 5 };
+
+	for (size_t i = 0; i < COUNT_OF(choices); i++) {
+		char choice[16];
+		int fd[2];
+		print_message("# %s\n", choices[i].name);
+		bed_pair(fd);
+		SSL_CTX *ctx = bed_origin(b, &good);
+		if (choices[i].choice != NULL)
+			snprintf(choice, sizeof(choice), "%s",
+			    choices[i].choice);
+		SSL_CTX_set_alpn_select_cb(ctx, on_offer,
+		    choices[i].choice == NULL ? NULL : choice);
+		SSL *ssl = origin_on(ctx, fd[0]);
+		struct stream *s = connect_alpn(b, fd[1], choices[i].offer);
+		assert_int_equal(stream_tls_alpn(s), ALPN_NONE);
+		step(b, ssl);
+		assert_int_equal(stream_is_ready(s), choices[i].good);
+		assert_int_equal(stream_tls_alpn(s), choices[i].alpn);
+		assert_int_equal(stream_reason(s),
+		    choices[i].good ? REASON_ALLOW : REASON_UP_CERT);
+		stream_close(s);
+		bed_turn(b);
+		SSL_free(ssl);
+		SSL_CTX_free(ctx);
+		close(fd[0]);
+	}
+}
+
+static int
+on_none(SSL *ssl, const unsigned char **out, unsigned char *n,
+    const unsigned char *in, unsigned in_n, void *arg)
+{
+	(void)ssl;
+	(void)out;
+	(void)n;
+	(void)in;
+	(void)in_n;
+	(void)arg;
+	return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+/* RFC 7301 3.2: an origin that speaks nothing of the list says so. */
+static void
+stream_tls_says_that_the_origin_speaks_nothing_offered(void **state)
+{
+	struct bed *b = *state;
+	const struct bed_cert good = { .dns = "ok.test", .to_day = 5 };
+	int fd[2];
+
+	bed_pair(fd);
+	SSL_CTX *ctx = bed_origin(b, &good);
+	SSL_CTX_set_alpn_select_cb(ctx, on_none, NULL);
+	SSL *ssl = origin_on(ctx, fd[0]);
+	struct stream *s = connect_alpn(b, fd[1], ALPN_OFFER_H2);
+	step(b, ssl);
+	assert_true(stream_is_broken(s));
+	assert_int_equal(stream_reason(s), REASON_UP_CERT);
+	assert_string_equal(stream_text(s),
+	    "the peer speaks no protocol that was offered (ALPN)");
+	stream_close(s);
+	bed_turn(b);
+	SSL_free(ssl);
+	SSL_CTX_free(ctx);
+	close(fd[0]);
 }
 
 static void
@@ -248,6 +378,9 @@ main(void)
 		cmocka_unit_test(
 		    stream_tls_says_that_the_origin_wants_a_certificate),
 		cmocka_unit_test(stream_tls_answers_each_kind_of_client),
+		cmocka_unit_test(stream_tls_offers_and_takes_what_was_offered),
+		cmocka_unit_test(
+		    stream_tls_says_that_the_origin_speaks_nothing_offered),
 		cmocka_unit_test(stream_tls_wants_a_real_host),
 	};
 	signal(SIGPIPE, SIG_IGN);
