@@ -10,10 +10,11 @@
 #include "crypto/digest.h"
 
 struct digest {
-	EVP_MD_CTX *ctx; /* owned */
+	EVP_MD_CTX *ctx;    /* owned */
+	const EVP_MD *kind; /* borrowed from the process */
 };
 
-static EVP_MD *sha256; /* owned by the process, fetched once */
+static EVP_MD *sha256, *sha1; /* owned by the process, fetched once */
 
 /* Not assert(): these calls have an effect. */
 static void
@@ -80,11 +81,11 @@ digest_hmac(struct slice key, struct slice in, uint8_t out[DIGEST_SIZE])
 static void
 begin(struct digest *d)
 {
-	must(EVP_DigestInit_ex(d->ctx, algorithm(), NULL) == 1);
+	must(EVP_DigestInit_ex(d->ctx, d->kind, NULL) == 1);
 }
 
-struct digest *
-digest_new(enum err *err)
+static struct digest *
+new_of(const EVP_MD *kind, enum err *err)
 {
 	struct digest *d = calloc(1, sizeof(*d));
 
@@ -95,8 +96,28 @@ digest_new(enum err *err)
 		*err = ERR_MEMORY;
 		return NULL;
 	}
+	d->kind = kind;
 	begin(d);
 	return d;
+}
+
+struct digest *
+digest_new(enum err *err)
+{
+	return new_of(algorithm(), err);
+}
+
+struct digest *
+digest_new_sha1(enum err *err)
+{
+	(void)algorithm(); /* so that OpenSSL is ready */
+	if (sha1 == NULL)
+		sha1 = EVP_MD_fetch(NULL, "SHA1", NULL);
+	if (sha1 == NULL) {
+		*err = ERR_CRYPTO;
+		return NULL;
+	}
+	return new_of(sha1, err);
 }
 
 void

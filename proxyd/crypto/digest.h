@@ -14,6 +14,7 @@
 #include "base/slice.h"
 
 #define DIGEST_SIZE 32	    /* bytes of a SHA-256 */
+#define DIGEST_SHA1_SIZE 20 /* bytes of a SHA-1 */
 #define DIGEST_HEX_SIZE 65  /* its digits and a NUL */
 #define DIGEST_NAME_SIZE 72 /* "sha256:", its digits and a NUL */
 
@@ -37,7 +38,13 @@ struct digest;
 MUST_USE struct digest *digest_new(enum err *err); /* NULL with ERR_MEMORY */
 void digest_put(struct digest *d, struct slice in);
 
-/* The result; the next put begins anew. */
+/*
+ * The same over SHA-1 (FIPS 180-4): git names its objects so.  Nothing of our
+ * own is signed or kept with it.  NULL with ERR_MEMORY or ERR_CRYPTO.
+ */
+MUST_USE struct digest *digest_new_sha1(enum err *err);
+
+/* The result, of a SHA-1 the first bytes of `out`; the next put begins anew. */
 void digest_end(struct digest *d, uint8_t out[DIGEST_SIZE]);
 void digest_free(struct digest *d);
 

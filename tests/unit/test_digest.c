@@ -55,6 +55,26 @@ digest_in_pieces_is_the_same(void **state UNUSED)
 	digest_free(NULL);
 }
 
+static void
+digest_sha1_knows_the_standards_examples(void **state UNUSED)
+{
+	enum err err = ERR_NONE;
+	struct digest *d = digest_new_sha1(&err);
+	uint8_t sum[DIGEST_SIZE];
+	char text[2 * DIGEST_SHA1_SIZE + 1];
+
+	assert_non_null(d);
+	for (int round = 0; round < 2; round++) {
+		digest_put(d, SLICE("ab"));
+		digest_put(d, SLICE("c"));
+		digest_end(d, sum);
+		digest_hex(sum, DIGEST_SHA1_SIZE, text);
+		assert_string_equal(text,
+		    "a9993e364706816aba3e25717850c26c9cd0d89d");
+	}
+	digest_free(d);
+}
+
 /* RFC 4231, case 2; and an empty key, which OpenSSL would take for "again". */
 static void
 digest_hmac_knows_rfc_4231(void **state UNUSED)
@@ -93,6 +113,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(digest_knows_the_standards_examples),
 		cmocka_unit_test(digest_in_pieces_is_the_same),
+		cmocka_unit_test(digest_sha1_knows_the_standards_examples),
 		cmocka_unit_test(digest_hmac_knows_rfc_4231),
 		cmocka_unit_test(
 		    digest_unhex_takes_lower_case_of_the_right_length_only),
