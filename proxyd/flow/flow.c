@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "flow/flow.h"
+#include "flow/must_wait.h"
 #include "flow/pass.h"
 #include "flow/record.h"
 #include "flow/request.h"
@@ -108,6 +109,8 @@ flow_run(struct flow *f)
 			f->again = true;
 	}
 	f->running = false;
+	if (f->phase != PHASE_CLOSE)
+		flow_must_wait(f);
 }
 
 static void

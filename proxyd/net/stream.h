@@ -184,6 +184,10 @@ MUST_USE int stream_detach(struct stream *s);
 /* Borrowed; for showing the socket to the keeper.  -1: none. */
 int stream_fd(const struct stream *s);
 
+/* For checks: an event may call its owner; it should go on, and none will. */
+bool stream_is_armed(const struct stream *s);
+bool stream_is_stuck(const struct stream *s);
+
 /*
  * End it now; NULL does nothing.  It is freed by the reaper.  What has not left
  * is lost; where nothing waits an end not yet announced is announced.

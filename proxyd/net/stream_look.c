@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an owner may ask of a stream; nothing changes by it. */
+#include <event2/event.h>
+
 #include "net/stream.h"
 
 bool
@@ -77,4 +79,55 @@ int
 stream_fd(const struct stream *s)
 {
 	return s->fd;
+}
+
+static bool
+is_pending(const struct event *e)
+{
+	return e != NULL &&
+	    event_pending(e, EV_READ | EV_WRITE | EV_TIMEOUT, NULL);
+}
+
+static bool
+may_read(const struct stream *s)
+{
+	return s->ready && !s->ended && !s->held && s->in.n < STREAM_IN_MAX;
+}
+
+static bool
+may_write(const struct stream *s)
+{
+	return s->ready && (s->out.n != 0 || (s->want_shut && !s->shut));
+}
+
+bool
+stream_is_armed(const struct stream *s)
+{
+	if (s->closed || s->on_news == NULL)
+		return false;
+	if (is_pending(s->kick) || is_pending(s->readable) ||
+	    is_pending(s->writable))
+		return true;
+	/* A script wakes its stream when it can go on. */
+	return s->fd < 0 && !s->broken &&
+	    (!s->ready || s->raw || may_read(s) || may_write(s));
+}
+
+/* Would an event come for what it waits for? */
+static bool
+will_come(const struct stream *s, enum stream_io io)
+{
+	return (io == STREAM_IO_READ && is_pending(s->readable)) ||
+	    (io == STREAM_IO_WRITE && is_pending(s->writable));
+}
+
+bool
+stream_is_stuck(const struct stream *s)
+{
+	if (s->closed || s->broken || s->raw || s->fd < 0 ||
+	    is_pending(s->kick))
+		return false;
+	return (!s->ready && !will_come(s, s->wait_start)) ||
+	    (may_read(s) && !will_come(s, s->wait_read)) ||
+	    (may_write(s) && !will_come(s, s->wait_write));
 }

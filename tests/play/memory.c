@@ -154,6 +154,7 @@ play(unsigned first, bool all)
 	struct bed b;
 
 	begin(&w, &b);
+	w.fails = true;
 	fails_from(first, all);
 	scene(&w);
 	unsigned asked = fails_asked();

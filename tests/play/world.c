@@ -10,6 +10,7 @@
 #include "base/wr.h"
 #include "http/pool.h"
 #include "peer.h"
+#include "seen.h"
 
 #define START_MS 1000000
 #define START_US 1700000000000000
@@ -47,6 +48,7 @@ asked_new(struct world *w, enum asked_kind kind, void *arg)
 	assert(q != NULL);
 	q->kind = kind;
 	q->arg = arg;
+	w->n_asked++;
 	while (*end != NULL)
 		end = &(*end)->next;
 	*end = q;
@@ -391,18 +393,40 @@ wake(struct peer *p)
 	stream_wake(p->stream);
 }
 
+static void
+turn(struct world *w)
+{
+	for (size_t i = 0; i < w->n_clients; i++)
+		wake(&w->clients[i]);
+	for (size_t i = 0; i < w->n_upstreams; i++)
+		wake(&w->upstream[i]);
+	for (int i = 0; i < 4; i++)
+		event_base_loop(loop_base(w->loop), EVLOOP_NONBLOCK);
+}
+
+/*
+ * Whatever could be done was done: flows that are run again, with nothing new,
+ * change nothing.  Else one was waiting for an event that need not come.
+ */
+static void
+check_settled(struct world *w)
+{
+	struct seen before = seen_now(w);
+
+	sandbox_run(w->sandbox);
+	turn(w);
+	seen_same(w, before);
+}
+
 void
 world_turn(struct world *w)
 {
 	for (bool more = true; more;) {
-		for (size_t i = 0; i < w->n_clients; i++)
-			wake(&w->clients[i]);
-		for (size_t i = 0; i < w->n_upstreams; i++)
-			wake(&w->upstream[i]);
-		for (int i = 0; i < 4; i++)
-			event_base_loop(loop_base(w->loop), EVLOOP_NONBLOCK);
+		turn(w);
 		more = answer_one(w);
 	}
+	if (!w->fails)
+		check_settled(w);
 }
 
 static void

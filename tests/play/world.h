@@ -47,15 +47,17 @@ struct world {
 	size_t n_records, n_allowed, n_passed;
 	size_t n_wrong;	     /* records that could not be decided again */
 	struct asked *asked; /* what waits, a list */
+	size_t n_asked;	     /* since the start */
 	enum reason admits;  /* may_admit() */
 	enum reason dials;   /* what a dial comes to */
 	enum reason releases;
 	enum alpn chooses;	 /* upstreams, if it is offered */
 	enum alpn_offer offered; /* by the last dial */
-	bool scribe_fails;	 /* nothing can be recorded */
-	bool scribe_waits;	 /* confirmations do not come */
-	bool scribe_behind;	 /* what is new waits */
-	bool dial_waits;	 /* dials are not answered */
+	bool fails;	    /* allocations may: what failed is tried again */
+	bool scribe_fails;  /* nothing can be recorded */
+	bool scribe_waits;  /* confirmations do not come */
+	bool scribe_behind; /* what is new waits */
+	bool dial_waits;    /* dials are not answered */
 	uint64_t now_ms;
 	int64_t wall_s;	     /* by how much the wall clock was set, in sum */
 	struct slice secret; /* what the keeper releases, or: */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All that can be seen of a world from outside, in one number each. */
+#ifndef PLAY_SEEN_H
+#define PLAY_SEEN_H
+
+#include "world.h"
+
+struct seen {
+	size_t sends, got, records, asked, flows;
+};
+
+struct seen seen_now(const struct world *w);
+
+/* Ends the program if it is not as `before`. */
+void seen_same(const struct world *w, struct seen before);
+
+#endif
