@@ -61,6 +61,8 @@
 	X(SECRET_RETRY_MS, 10000, "a secret that could not be had is not asked for again") \
 	X(RELEASE_MS, 30000, "all credentials of a request, with the wait for fresh ones") \
 	X(RELEASES_WAITING, 256, "requests that wait for a secret")            \
+	X(GZIP_RATIO, 200, "bytes that one byte of gzip may become in a body of git's") \
+	X(GZIP_RATIO_FROM, 65536, "bytes of such a body before that counts")   \
 	X(PUSH_LIST_SIZE, 1048576, "command list of a push, its options included") \
 	X(PUSH_COMMANDS_MOST, 1000, "commands of a push, whatever a rule says") \
 	X(PUSH_OPTIONS, 100, "push options of a push")                         \
