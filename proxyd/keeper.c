@@ -321,6 +321,34 @@ take_state(struct keeper *keeper, struct msg *m)
 	return true;
 }
 
+/* The owner's CA, in place of the one that STATE has made. */
+static bool
+take_ca(struct keeper *keeper, struct msg *m)
+{
+	struct slice certs[VAULT_CERTS_MAX];
+	struct rd r = rd_of(m->body);
+	uint8_t n = rd_u8(&r), body[256];
+	struct wr w = wr_of(body, sizeof(body));
+	const char *why = "";
+	enum err err = ERR_NONE;
+
+	if (n > VAULT_CERTS_MAX || m->n_fds != 1)
+		return false;
+	for (uint8_t i = 0; i < n; i++)
+		certs[i] = rd_slice16(&r);
+	struct slice key = rd_slice16(&r);
+	if (!rd_is_done(&r))
+		return false;
+	struct ca *ca = vault_given_ca(m->fds[0], certs, n, key, &why);
+	if (ca != NULL)
+		issue_set_ca(keeper->issue, ca);
+	wr_slice16(&w, slice_of_str(ca != NULL ? "" : why));
+	const struct msg answer = { .op = OP_CA_TAKEN,
+		.id = m->id,
+		.body = wr_slice(&w) };
+	return channel_send(keeper->monitor, &answer, &err) == 0;
+}
+
 static bool
 take_ping(struct keeper *keeper, struct msg *ping)
 {
@@ -337,6 +365,7 @@ static const struct {
 	{ OP_PING, take_ping },
 	{ OP_CHANNEL, take_channel },
 	{ OP_STATE, take_state },
+	{ OP_CA, take_ca },
 	{ OP_OWNER, take_owner },
 	{ OP_NAME, take_name },
 	{ OP_PROGRAM, take_program },

@@ -256,7 +256,8 @@ void
 monitor_step(struct monitor *m)
 {
 	/* The scribe's key is signed by the keeper: that one is ready first. */
-	if (m->stage == STAGE_LOADING && m->program != NULL && m->trust.n != 0)
+	if (m->stage == STAGE_LOADING && m->program != NULL &&
+	    m->trust.n != 0 && !m->ca_waits)
 		begin_readying(m);
 	if (m->stage == STAGE_READYING && m->attached && roles_are_ready(m) &&
 	    sandbox_is_ready(m)) {

@@ -21,7 +21,7 @@
 #include "base/rd.h"
 #include "base/wr.h"
 #include "priv/spawn.h"
-#include "proxyd/monitor_state.h"
+#include "proxyd/monitor_ca.h"
 
 #define CONFIG_FILES_MAX (MSG_FDS_MAX - 1) /* the last is the roots' */
 #define ROOTS "/etc/ssl/certs/ca-certificates.crt"
@@ -121,7 +121,8 @@ on_owner(struct msg *msg, void *arg)
 	}
 	clerk_end(m);
 	host_tell_proxy(m);
-	load_policy_start(m);
+	if (ca_send(m) == 0)
+		load_policy_start(m);
 }
 
 /* Open what the policy includes; the file is the clerk's to read. */

@@ -14,6 +14,7 @@
 #include "ns/env.h"
 #include "ns/path.h"
 #include "ns/plan.h"
+#include "proxyd/monitor_ca.h"
 #include "proxyd/monitor_reach.h"
 
 /* Does any rule of the program name credential `i`? */
@@ -36,13 +37,19 @@ enum found {
 	FOUND_WRONG, /* somebody else may have put it there: nothing starts */
 };
 
+/* Whose a file may be, beside ours and root's, and what nobody else may. */
+struct may {
+	uid_t owner;
+	mode_t never;
+};
+
 /*
  * Read the file once it is open: what was checked is what is used.  Sets *n or
  * *why.
  */
 static enum found
-read_file(const char *path, uid_t owner, uint8_t *bytes, size_t max, size_t *n,
-    const char **why)
+read_file(const char *path, struct may may, uint8_t *bytes, size_t max,
+    size_t *n, const char **why)
 {
 	enum found found = FOUND_NOT;
 	struct stat st;
@@ -54,12 +61,14 @@ read_file(const char *path, uid_t owner, uint8_t *bytes, size_t max, size_t *n,
 	} else if (!S_ISREG(st.st_mode)) {
 		*why = "not a regular file";
 	} else if (st.st_uid != geteuid() && st.st_uid != 0 &&
-	    st.st_uid != owner) {
+	    st.st_uid != may.owner) {
 		found = FOUND_WRONG;
 		*why = "it belongs to another user";
-	} else if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+	} else if ((st.st_mode & may.never) != 0) {
 		found = FOUND_WRONG;
-		*why = "others may write to it (chmod go-w)";
+		*why = (st.st_mode & (S_IWGRP | S_IWOTH)) != 0 ?
+		    "others may write to it (chmod go-w)" :
+		    "others may read it (chmod 600)";
 	} else if ((got = read(fd, bytes, max)) < 0) {
 		*why = strerror(errno);
 	} else if (got == 0 || (size_t)got == max) {
@@ -71,6 +80,15 @@ read_file(const char *path, uid_t owner, uint8_t *bytes, size_t max, size_t *n,
 	if (fd >= 0)
 		close(fd);
 	return found;
+}
+
+bool
+secret_read_own(const char *path, uint8_t *bytes, size_t max, size_t *n,
+    const char **why)
+{
+	struct may nobody = { geteuid(), S_IRWXG | S_IRWXO };
+
+	return read_file(path, nobody, bytes, max, n, why) == FOUND_HERE;
 }
 
 static enum found
@@ -145,13 +163,13 @@ send_one(struct monitor *m, uint32_t i)
 	uint8_t bytes[SECRET_MAX];
 	const char *why = "";
 	char source[4096];
+	struct may may = { sandbox_uid(m), S_IWGRP | S_IWOTH };
 	enum found found;
 	size_t n = 0;
 
 	snprintf(source, sizeof(source), "%.*s", SLICE_ARG(c.source));
 	if (c.from == SECRET_FILE)
-		found = read_file(source, sandbox_uid(m), bytes, sizeof(bytes),
-		    &n, &why);
+		found = read_file(source, may, bytes, sizeof(bytes), &n, &why);
 	else
 		found = read_variable(source, bytes, sizeof(bytes), &n, &why);
 	if (found == FOUND_WRONG && m->stage < STAGE_RUNNING) {
@@ -239,11 +257,41 @@ command_is_ours(struct monitor *m, uint32_t i, const struct view *v)
 	return true;
 }
 
+/* Where the command sees the file, or could put another in its place. */
+static const char *
+seen_in(const struct view *v, const char *path)
+{
+	const char *where = reach_writes(v, path);
+	static char real[PATH_MAX];
+
+	if (where == NULL && realpath(path, real) != NULL)
+		where = shown_in(v, real);
+	return where;
+}
+
+static bool
+ca_is_hidden(struct monitor *m, const struct view *v)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.*s", SLICE_ARG(owner_ca_key(m->owner)));
+	const char *where = path[0] == '\0' ? NULL : seen_in(v, path);
+	if (where == NULL)
+		return true;
+	monitor_fail(m,
+	    "the key of `ca:`, %s, is in %s, which the command sees. Keep it "
+	    "in ~/.config/duenna.",
+	    path, where);
+	return false;
+}
+
 bool
 secrets_are_hidden(struct monitor *m, const struct view *v)
 {
-	char source[4096], real[PATH_MAX];
+	char source[4096];
 
+	if (!ca_is_hidden(m, v))
+		return false;
 	for (uint32_t i = 0; i < owner_n_credentials(m->owner); i++) {
 		struct owner_credential c = owner_credential(m->owner, i);
 		if (!command_is_ours(m, i, v))
@@ -251,9 +299,7 @@ secrets_are_hidden(struct monitor *m, const struct view *v)
 		snprintf(source, sizeof(source), "%.*s", SLICE_ARG(c.source));
 		if (c.from != SECRET_FILE)
 			continue;
-		const char *where = reach_writes(v, source);
-		if (where == NULL && realpath(source, real) != NULL)
-			where = shown_in(v, real);
+		const char *where = seen_in(v, source);
 		if (where == NULL)
 			continue;
 		monitor_fail(m,

@@ -7,6 +7,7 @@
  * monitor_load.c	the two clerks: configuration, then policy
  * monitor_secret.c	secrets from file or variable to the keeper
  * monitor_command.c	commands that print one
+ * monitor_ca.c		the CA that the owner gives, to the keeper
  * monitor_state.c	files of $XDG_STATE_HOME/duenna: log, programs, key
  * monitor_host.c	the host's resolvers, for the dialer
  * monitor_sandbox.c	namespaces, placeholders, command
@@ -96,7 +97,8 @@ struct monitor {
 	char digits[5];		      /* of its name, if none was given */
 	int log_fd, state_fd, key_fd; /* owned; -1: none */
 	struct buf log_path, state_dir;
-	struct buf trust;	    /* CA certificate, DER */
+	struct buf trust;	    /* certificate of the keeper's CA, DER */
+	bool ca_waits;		    /* the owner's own is not taken yet */
 	bool attached;		    /* the attach record is written */
 	bool log_ended;		    /* the stop record is */
 	struct stat resolvers_seen; /* resolv.conf, when it was sent */

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "ns/home.h"
+#include "proxyd/monitor_ca.h"
 #include "proxyd/monitor_reach.h"
 #include "proxyd/monitor_sandbox.h"
 
@@ -34,14 +35,15 @@ static int
 make_trust(struct monitor *m, struct sandbox *s)
 {
 	uint32_t n_roots = owner_n_roots(m->owner);
+	struct slice cas[OWNER_CA_KINDS];
+	size_t n_cas = ca_published(m, cas);
 	struct slice *roots = mem_array(n_roots, sizeof(*roots));
 	enum err err = ERR_NONE;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < n_roots; i++)
 		roots[i] = owner_root(m->owner, i).der;
-	int result =
-	    trust_init(&s->trust, buf_slice(&m->trust), roots, n_roots, &err);
+	int result = trust_init(&s->trust, cas, n_cas, roots, n_roots, &err);
 	free(roots);
 	if (result != 0) {
 		monitor_fail(m, "cannot make the bundle of certificates: %s",

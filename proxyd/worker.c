@@ -127,6 +127,15 @@ take_owner(struct worker *w, struct msg *m)
 		w->roots[i].item =
 		    root.item == VERDICT_NONE ? CTX_ITEM_NONE : root.item;
 	}
+	struct slice chain[OWNER_CA_MAX];
+	uint32_t n_chain = owner_ca(w->owner, OWNER_CA_NOW, chain);
+	/* The last is the root, which clients have. */
+	if (ctx_server_set_chain(w->roles.server, chain,
+		n_chain == 0 ? 0 : n_chain - 1, &err) != 0) {
+		log_error("cannot use the CA's certificates: %s",
+		    err_text(err));
+		return false;
+	}
 	w->roles.owner = w->owner;
 	w->roles.client = ctx_client_new(w->roots, n, &err);
 	return w->roles.client != NULL;

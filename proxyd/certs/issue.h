@@ -15,7 +15,7 @@
 #define ISSUE_DAY_S 86400
 
 struct ca {
-	EVP_PKEY *key; /* owned; P-256 */
+	EVP_PKEY *key; /* owned; P-256, or what an operator has */
 	X509 *cert;    /* owned */
 	uint8_t *der;  /* owned; the certificate's encoding */
 	size_t der_n;

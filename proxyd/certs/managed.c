@@ -86,17 +86,30 @@ add_those_below(struct buf *list, const char *folder)
 		closedir(dir);
 }
 
-bool
-managed_chromium(struct buf *out, const char *folder, struct slice ca)
+static bool
+put_base64(struct buf *out, struct slice der)
 {
-	char *text = malloc(BASE64_SIZE(ca.n));
+	char *text = malloc(BASE64_SIZE(der.n));
 
 	if (text == NULL)
 		return false;
-	buf_put_str(out, "{\"CACertificates\":[\"");
-	buf_put(out, slice_of(text, base64_encode(ca, text)));
 	buf_put_byte(out, '"');
+	buf_put(out, slice_of(text, base64_encode(der, text)));
 	free(text);
+	return buf_put_byte(out, '"');
+}
+
+bool
+managed_chromium(struct buf *out, const char *folder, const struct slice *cas,
+    size_t n_cas)
+{
+	buf_put_str(out, "{\"CACertificates\":[");
+	for (size_t i = 0; i < n_cas; i++) {
+		if (i != 0)
+			buf_put_byte(out, ',');
+		if (!put_base64(out, cas[i]))
+			return false;
+	}
 	add_those_below(out, folder);
 	return buf_put_str(out, "]}\n") && !out->failed;
 }

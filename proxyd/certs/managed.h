@@ -13,12 +13,12 @@
 #include "base/slice.h"
 
 /*
- * Append Chromium's policy CACertificates with `ca` (DER), and with what the
+ * Append Chromium's policy CACertificates with `cas` (DER), and with what the
  * files of `folder` set it to: it is taken from one file alone, the last by
  * name.  False: it does not fit.
  */
 MUST_USE bool managed_chromium(struct buf *out, const char *folder,
-    struct slice ca);
+    const struct slice *cas, size_t n_cas);
 
 /*
  * Append Firefox's policies as they stand in the file `path`, with the

@@ -82,16 +82,23 @@ add_copies(struct trust *t, struct slice bytes, const char *const *paths,
 }
 
 static bool
-add_bundles(struct trust *t, struct slice ca, const struct slice *roots,
-    size_t n_roots)
+put_pems(struct buf *out, const struct slice *ders, size_t n)
 {
-	struct buf pem;
 	bool good = true;
 
+	for (size_t i = 0; i < n; i++)
+		good = bundle_put_pem(out, ders[i]) && good;
+	return good;
+}
+
+/* `all`: the roots and ours. */
+static bool
+add_bundles(struct trust *t, const struct slice *all, size_t n)
+{
+	struct buf pem;
+
 	buf_init(&pem, FILE_MAX);
-	for (size_t i = 0; i < n_roots; i++)
-		good = bundle_put_pem(&pem, roots[i]) && good;
-	good = bundle_put_pem(&pem, ca) && good &&
+	bool good = put_pems(&pem, all, n) &&
 	    add_copies(t, buf_slice(&pem), bundle_paths,
 		COUNT_OF(bundle_paths));
 	buf_release(&pem);
@@ -99,29 +106,20 @@ add_bundles(struct trust *t, struct slice ca, const struct slice *roots,
 }
 
 static bool
-add_java(struct trust *t, struct slice ca, const struct slice *roots,
-    size_t n_roots)
+add_java(struct trust *t, const struct slice *all, size_t n)
 {
-	struct slice *all = calloc(n_roots + 1, sizeof(*all));
 	struct buf jks;
-	bool good;
 
-	if (all == NULL)
-		return false;
-	if (n_roots != 0)
-		memcpy(all, roots, n_roots * sizeof(*all));
-	all[n_roots] = ca;
 	buf_init(&jks, FILE_MAX);
-	good = bundle_put_jks(&jks, all, n_roots + 1) &&
+	bool good = bundle_put_jks(&jks, all, n) &&
 	    add_copies(t, buf_slice(&jks), jks_paths, COUNT_OF(jks_paths));
 	buf_release(&jks);
-	free(all);
 	return good;
 }
 
 /* They read no variable. */
 static bool
-add_browsers(struct trust *t, struct slice ca)
+add_browsers(struct trust *t, const struct slice *cas, size_t n_cas)
 {
 	char path[TRUST_PATH_MAX];
 
@@ -129,35 +127,73 @@ add_browsers(struct trust *t, struct slice ca)
 		snprintf(path, sizeof(path), "%s" CHROMIUM_NAME,
 		    chromium_folders[i]);
 		if (!managed_chromium(add_file(t, path), chromium_folders[i],
-			ca))
+			cas, n_cas))
 			return false;
 	}
 	return managed_firefox(add_file(t, FIREFOX_PATH), FIREFOX_PATH,
 	    TRUST_CA);
 }
 
-int
-trust_init(struct trust *t, struct slice ca, const struct slice *roots,
-    size_t n_roots, enum err *err)
+/* Ours alone, in one file, and in OpenSSL's folder by the hashes of their
+ * subjects: where two have the same, the second is number 1. */
+static bool
+add_own(struct trust *t, const struct slice *cas, size_t n)
 {
-	char hash[BUNDLE_HASH_SIZE];
+	char hash[BUNDLE_HASH_SIZE], last[BUNDLE_HASH_SIZE] = "";
 	char path[TRUST_PATH_MAX];
 
+	if (!put_pems(add_file(t, TRUST_CA), cas, n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!bundle_hash(cas[i], hash))
+			return false;
+		snprintf(path, sizeof(path), "/etc/ssl/certs/%s.%d", hash,
+		    strcmp(hash, last) == 0);
+		memcpy(last, hash, sizeof(last));
+		if (!bundle_put_pem(add_file(t, path), cas[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The roots, then ours. */
+static struct slice *
+join(const struct slice *cas, size_t n_cas, const struct slice *roots,
+    size_t n_roots)
+{
+	struct slice *all = calloc(n_roots + n_cas, sizeof(*all));
+
+	if (all == NULL)
+		return NULL;
+	if (n_roots != 0)
+		memcpy(all, roots, n_roots * sizeof(*all));
+	memcpy(all + n_roots, cas, n_cas * sizeof(*all));
+	return all;
+}
+
+int
+trust_init(struct trust *t, const struct slice *cas, size_t n_cas,
+    const struct slice *roots, size_t n_roots, enum err *err)
+{
+	char hash[BUNDLE_HASH_SIZE];
+
 	*t = (struct trust){ 0 };
-	if (!bundle_hash(ca, hash)) {
-		*err = ERR_INTEGRITY;
+	*err = ERR_INTEGRITY;
+	if (n_cas == 0 || n_cas > TRUST_CAS_MAX)
 		return -1;
-	}
-	snprintf(path, sizeof(path), "/etc/ssl/certs/%s.0", hash);
-	if (!bundle_put_pem(add_file(t, TRUST_CA), ca) ||
-	    !bundle_put_pem(add_file(t, path), ca) ||
-	    !add_bundles(t, ca, roots, n_roots) ||
-	    !add_java(t, ca, roots, n_roots) || !add_browsers(t, ca)) {
-		trust_release(t);
-		*err = ERR_MEMORY;
-		return -1;
-	}
-	return 0;
+	for (size_t i = 0; i < n_cas; i++)
+		if (!bundle_hash(cas[i], hash))
+			return -1;
+	*err = ERR_MEMORY;
+	struct slice *all = join(cas, n_cas, roots, n_roots);
+	bool good = all != NULL && add_own(t, cas, n_cas) &&
+	    add_bundles(t, all, n_roots + n_cas) &&
+	    add_java(t, all, n_roots + n_cas) && add_browsers(t, cas, n_cas);
+	free(all);
+	if (good)
+		return 0;
+	trust_release(t);
+	return -1;
 }
 
 void

@@ -18,6 +18,7 @@
 #define TRUST_JKS "/etc/duenna/cacerts.jks"		  /* as the bundle */
 
 #define TRUST_FILES_MAX 12
+#define TRUST_CAS_MAX 2
 #define TRUST_PATH_MAX 64
 
 struct trust_file {
@@ -34,12 +35,12 @@ struct trust {
  * Make the files.  The managed policies of this host's browsers are read, and
  * are a part of them.
  *
- * ca	   the CA's certificate, DER
+ * cas	   what signs, and what will sign after it: 1 to TRUST_CAS_MAX, DER
  * roots   the public roots, DER
  *
- * 0, or -1 with ERR_INTEGRITY (`ca` is no certificate) or ERR_MEMORY.
+ * 0, or -1 with ERR_INTEGRITY (one of `cas` is no certificate) or ERR_MEMORY.
  */
-MUST_USE int trust_init(struct trust *t, struct slice ca,
+MUST_USE int trust_init(struct trust *t, const struct slice *cas, size_t n_cas,
     const struct slice *roots, size_t n_roots, enum err *err);
 void trust_release(struct trust *t);
 

@@ -9,12 +9,14 @@
 #include "certs/bundle.h"
 #include "certs/trust.h"
 #include "cmd/cmd.h"
+#include "cmd/config.h"
 
 #define FILE_SIZE_MAX 8388608 /* bytes of a bundle */
 
 static const char usage[] =
-    "usage: duenna ca show [--ca FILE] [--json]\n"
-    "       duenna ca bundle [--ca FILE] [--roots FILE] [--jks]\n"
+    "usage: duenna ca show [--ca FILE | --config FILE] [--json]\n"
+    "       duenna ca bundle [--ca FILE | --config FILE] [--roots FILE]\n"
+    "                        [--jks]\n"
     "       duenna ca env [--ca FILE --bundle FILE [--store FILE]]\n"
     "                     [--json | --fish]\n"
     "\n"
@@ -23,8 +25,10 @@ static const char usage[] =
     "env     the variables by which programs find these files, for a shell:\n"
     "        eval \"$(duenna ca env)\"\n"
     "\n"
-    "`duenna run` makes a CA for each run and shows its certificate to the\n"
-    "command as " TRUST_CA ", which is what is read without --ca.\n"
+    "`duenna run` makes a CA for each run, or has the one that `ca:` of your\n"
+    "configuration gives, and shows its certificate to the command as\n" TRUST_CA
+    ", which is what is read without --ca; outside of a run\n"
+    "it is that of `ca:`.\n"
     "Elsewhere, such as in a container that has the certificate as ca.pem:\n"
     "  duenna ca bundle --ca ca.pem >all.pem\n"
     "  duenna ca bundle --ca ca.pem --jks >all.jks\n"
@@ -32,12 +36,13 @@ static const char usage[] =
     "Exit status: 0 done, 1 no such certificate, 2 usage.\n";
 
 struct ca_options {
-	const char *ca, *roots, *bundle, *store;
+	const char *ca, *config, *roots, *bundle, *store;
 	bool json, fish, jks;
 };
 
 enum option_id {
 	OPT_CA = 256,
+	OPT_CONFIG,
 	OPT_ROOTS,
 	OPT_BUNDLE,
 	OPT_STORE,
@@ -49,6 +54,7 @@ enum option_id {
 
 static const struct option options[] = {
 	{ "ca", required_argument, NULL, OPT_CA },
+	{ "config", required_argument, NULL, OPT_CONFIG },
 	{ "roots", required_argument, NULL, OPT_ROOTS },
 	{ "bundle", required_argument, NULL, OPT_BUNDLE },
 	{ "store", required_argument, NULL, OPT_STORE },
@@ -71,7 +77,8 @@ read_file(const char *path, struct buf *out)
 		fprintf(stderr, "duenna: ca: %s: %s\n", path, strerror(errno));
 		if (errno == ENOENT && strcmp(path, TRUST_CA) == 0)
 			fputs("duenna: ca: `duenna run` makes a CA for each "
-			      "run; ask inside of one, or say --ca FILE\n",
+			      "run (there is no `ca:` in the configuration); "
+			      "ask inside of one, or say --ca FILE\n",
 			    stderr);
 		return false;
 	}
@@ -82,60 +89,6 @@ read_file(const char *path, struct buf *out)
 	if (!good)
 		fprintf(stderr, "duenna: ca: %s: cannot be read whole\n", path);
 	return good;
-}
-
-/* The first certificate of a PEM file, in DER. */
-static bool
-read_ca(const char *path, struct buf *der)
-{
-	struct buf text;
-	bool good;
-
-	buf_init(&text, FILE_SIZE_MAX);
-	good = read_file(path, &text);
-	if (good) {
-		struct slice rest = buf_slice(&text);
-		good = bundle_take_pem(&rest, der);
-		if (!good)
-			fprintf(stderr,
-			    "duenna: ca: %s: no certificate in it\n", path);
-	}
-	buf_release(&text);
-	return good;
-}
-
-static void
-print(struct buf *out)
-{
-	fwrite(out->p, 1, out->n, stdout);
-}
-
-static int
-show(const struct ca_options *o)
-{
-	struct buf der, text, out;
-	struct json j;
-	bool good;
-
-	buf_init(&der, FILE_SIZE_MAX);
-	buf_init(&text, FILE_SIZE_MAX);
-	buf_init(&out, FILE_SIZE_MAX);
-	good = read_ca(o->ca, &der) && bundle_describe(&text, buf_slice(&der));
-	if (good && o->json) {
-		json_init(&j, &out);
-		json_object(&j);
-		json_key_str(&j, "file", o->ca);
-		json_key_text(&j, "text", buf_slice(&text));
-		json_object_end(&j);
-		buf_put_byte(&out, '\n');
-		print(&out);
-	} else if (good) {
-		print(&text);
-	}
-	buf_release(&der);
-	buf_release(&text);
-	buf_release(&out);
-	return good ? 0 : CMD_NO;
 }
 
 #define ROOTS_MAX 4096 /* certificates; systems have some 150 */
@@ -155,22 +108,119 @@ pile_at(const struct pile *p, size_t i)
 	return slice_of(p->bytes.p + from, p->end[i] - from);
 }
 
-/* The roots as they are, then the CA unless it is among them. */
+/* All certificates of a PEM text; false: too many. */
 static bool
-pile_fill(struct pile *p, struct slice roots, struct slice ca)
+pile_take(struct pile *p, struct slice text)
 {
-	bool there = false;
-
-	while (p->n < ROOTS_MAX && bundle_take_pem(&roots, &p->bytes)) {
+	while (p->n < ROOTS_MAX && bundle_take_pem(&text, &p->bytes)) {
 		p->end[p->n] = p->bytes.n;
-		there = there || slice_eq(pile_at(p, p->n), ca);
 		p->n++;
 	}
-	if (p->n == ROOTS_MAX)
+	return p->n < ROOTS_MAX && !p->bytes.failed;
+}
+
+static bool
+pile_put(struct pile *p, struct slice der)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (slice_eq(pile_at(p, i), der))
+			return true;
+	if (!buf_put(&p->bytes, der))
 		return false;
-	if (!there && buf_put(&p->bytes, ca))
-		p->end[p->n++] = p->bytes.n;
-	return !p->bytes.failed;
+	p->end[p->n++] = p->bytes.n;
+	return true;
+}
+
+/* What `ca:` of the owner's configuration gives: the root of each. */
+static bool
+take_given(struct pile *p, const char *file)
+{
+	struct load_report report = { 0 };
+	struct slice certs[OWNER_CA_MAX];
+	struct config config;
+	struct buf text;
+
+	config_load(&config, file, &report);
+	for (unsigned which = 0; config.owner != NULL && which < OWNER_CA_KINDS;
+	     which++) {
+		uint32_t n = owner_ca(config.owner, which, certs);
+		if (n != 0)
+			(void)pile_put(p, certs[n - 1]);
+	}
+	buf_init(&text, FILE_SIZE_MAX);
+	if (report.n_errors != 0)
+		load_report_text(&report, &text);
+	fputs(buf_text(&text), stderr);
+	buf_release(&text);
+	load_report_release(&report);
+	config_release(&config);
+	return p->n != 0;
+}
+
+/*
+ * The CA's certificates: of a file; without --ca that of the sandbox we are in,
+ * or those that the configuration gives.
+ */
+static bool
+read_cas(const struct ca_options *o, struct pile *p)
+{
+	struct buf text;
+
+	p->n = 0;
+	buf_init(&p->bytes, FILE_SIZE_MAX);
+	if (strcmp(o->ca, TRUST_CA) == 0 && access(TRUST_CA, F_OK) != 0 &&
+	    take_given(p, o->config))
+		return true;
+	buf_init(&text, FILE_SIZE_MAX);
+	bool good = read_file(o->ca, &text) && pile_take(p, buf_slice(&text));
+	buf_release(&text);
+	if (good && p->n == 0)
+		fprintf(stderr, "duenna: ca: %s: no certificate in it\n",
+		    o->ca);
+	return good && p->n != 0;
+}
+
+static void
+print(struct buf *out)
+{
+	fwrite(out->p, 1, out->n, stdout);
+}
+
+static void
+put_shown(struct buf *out, const struct ca_options *o, struct slice text)
+{
+	struct json j;
+
+	if (!o->json) {
+		buf_put(out, text);
+		return;
+	}
+	json_init(&j, out);
+	json_object(&j);
+	json_key_str(&j, "file", o->ca);
+	json_key_text(&j, "text", text);
+	json_object_end(&j);
+	buf_put_byte(out, '\n');
+}
+
+static int
+show(const struct ca_options *o)
+{
+	static struct pile cas;
+	struct buf text, out;
+	bool good = read_cas(o, &cas);
+
+	buf_init(&text, FILE_SIZE_MAX);
+	buf_init(&out, FILE_SIZE_MAX);
+	for (size_t i = 0; good && i < cas.n; i++)
+		good = bundle_describe(&text, pile_at(&cas, i));
+	if (good)
+		put_shown(&out, o, buf_slice(&text));
+	print(&out);
+	buf_release(&cas.bytes);
+	buf_release(&text);
+	buf_release(&out);
+	return good ? 0 : CMD_NO;
 }
 
 static bool
@@ -186,14 +236,18 @@ put_pile(struct buf *out, const struct pile *p, bool jks)
 	return good && (!jks || bundle_put_jks(out, ders, p->n));
 }
 
+/* The roots as they are, then the CA's unless they are among them. */
 static bool
-merge(struct slice roots, struct slice ca, bool jks, struct buf *out)
+merge(struct slice roots, const struct pile *cas, bool jks, struct buf *out)
 {
 	static struct pile pile;
 
 	pile.n = 0;
 	buf_init(&pile.bytes, FILE_SIZE_MAX);
-	bool good = pile_fill(&pile, roots, ca) && put_pile(out, &pile, jks);
+	bool good = pile_take(&pile, roots) && pile.n + cas->n <= ROOTS_MAX;
+	for (size_t i = 0; good && i < cas->n; i++)
+		good = pile_put(&pile, pile_at(cas, i));
+	good = good && put_pile(out, &pile, jks);
 	if (!good)
 		fputs("duenna: ca: too many certificates\n", stderr);
 	buf_release(&pile.bytes);
@@ -203,17 +257,17 @@ merge(struct slice roots, struct slice ca, bool jks, struct buf *out)
 static int
 bundle(const struct ca_options *o)
 {
-	struct buf der, roots, out;
-	bool good;
+	static struct pile cas;
+	struct buf roots, out;
+	bool good = read_cas(o, &cas);
 
-	buf_init(&der, FILE_SIZE_MAX);
 	buf_init(&roots, FILE_SIZE_MAX);
 	buf_init(&out, FILE_SIZE_MAX);
-	good = read_ca(o->ca, &der) && read_file(o->roots, &roots) &&
-	    merge(buf_slice(&roots), buf_slice(&der), o->jks, &out);
+	good = good && read_file(o->roots, &roots) &&
+	    merge(buf_slice(&roots), &cas, o->jks, &out);
 	if (good)
 		print(&out);
-	buf_release(&der);
+	buf_release(&cas.bytes);
 	buf_release(&roots);
 	buf_release(&out);
 	return good ? 0 : CMD_NO;
@@ -367,6 +421,9 @@ take_option(struct ca_options *o, int option)
 	switch (option) {
 	case OPT_CA:
 		o->ca = optarg;
+		return 0;
+	case OPT_CONFIG:
+		o->config = optarg;
 		return 0;
 	case OPT_ROOTS:
 		o->roots = optarg;

@@ -94,6 +94,7 @@ check(struct check *c, int n, char **files)
 
 	config_load(&config, c->config, &report);
 	config_check_secrets(&config, &report);
+	config_check_ca(&config, &report);
 	uint32_t n_used =
 	    config.owner == NULL ? 0 : owner_n_credentials(config.owner);
 	bool *used = mem_array(n_used + 1, sizeof(*used));

@@ -64,6 +64,12 @@ void config_advise_unused(const struct config *c, const bool *used,
  */
 void config_check_secrets(const struct config *c, struct load_report *report);
 
+/*
+ * The certificates of `ca:` and the file of its key, likewise; the key itself is
+ * not read.
+ */
+void config_check_ca(const struct config *c, struct load_report *report);
+
 /* All messages of a report, as JSON: an array of objects, into `out`. */
 struct json;
 void config_json(const struct load_report *report, struct json *j);

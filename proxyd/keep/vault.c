@@ -8,7 +8,7 @@
 #include "base/rd.h"
 #include "base/secret.h"
 #include "base/wr.h"
-#include "certs/ca.h"
+#include "certs/given.h"
 #include "crypto/sign.h"
 #include "keep/vault.h"
 
@@ -107,6 +107,26 @@ vault_ca(int fd, struct slice host, bool *found, enum err *err)
 		ca = NULL;
 	}
 done:
+	explicit_bzero(room, sizeof(room));
+	return ca;
+}
+
+struct ca *
+vault_given_ca(int fd, const struct slice *certs, size_t n, struct slice key,
+    const char **why)
+{
+	uint8_t room[VAULT_MAX];
+	struct ca *ca = given_load(certs, n, key, why);
+	enum err err = ERR_NONE;
+
+	if (ca == NULL)
+		return NULL;
+	if (ftruncate(fd, 0) != 0 || write_ca(fd, ca, room, &err) != 0) {
+		*why = "it cannot be kept: it is too large, or no memory is "
+		       "left";
+		ca_free(ca);
+		ca = NULL;
+	}
 	explicit_bzero(room, sizeof(room));
 	return ca;
 }

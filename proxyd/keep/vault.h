@@ -22,6 +22,7 @@ struct ca;
 struct sign_key;
 
 #define VAULT_CA_DAYS 365 /* a sandbox may run that long */
+#define VAULT_CERTS_MAX 8 /* of an operator's CA */
 
 /*
  * The CA in `fd`, made and written if it is empty.
@@ -34,6 +35,13 @@ struct sign_key;
  */
 MUST_USE struct ca *vault_ca(int fd, struct slice host, bool *found,
     enum err *err);
+
+/*
+ * An operator's CA (certs/given.h), put into `fd` in place of what is there.
+ * NULL: `why` is set to a literal.
+ */
+MUST_USE struct ca *vault_given_ca(int fd, const struct slice *certs, size_t n,
+    struct slice key, const char **why);
 
 /* Its certificate, DER; lives as long as the CA. */
 struct slice vault_ca_cert(const struct ca *ca);

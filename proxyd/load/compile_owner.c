@@ -103,6 +103,20 @@ put_rest(struct build *b, const struct load_owner_text *t)
 		build_string(b, OWNED_ENVIRONMENT, t->environment[i]);
 }
 
+static void
+put_ca(struct build *b, const struct load_ca *ca)
+{
+	for (uint32_t kind = 0; kind < OWNER_CA_KINDS; kind++)
+		for (uint32_t i = 0; i < ca->n_certs[kind]; i++) {
+			build_word(b, OWNED_AUTHORITIES, kind);
+			build_string(b, OWNED_AUTHORITIES, ca->certs[kind][i]);
+		}
+	if (ca->key.n != 0) {
+		build_word(b, OWNED_AUTHORITIES, OWNER_CA_KINDS);
+		build_string(b, OWNED_AUTHORITIES, ca->key);
+	}
+}
+
 bool
 compile_owner(const struct load_owner_text *t, struct buf *image,
     struct load_report *report)
@@ -119,6 +133,7 @@ compile_owner(const struct load_owner_text *t, struct buf *image,
 	for (uint32_t i = 0; i < t->n_upstreams; i++)
 		put_upstream(&b, &t->upstreams[i]);
 	put_rest(&b, t);
+	put_ca(&b, &t->ca);
 	bool good = build_finish(&b, &inside_owner, SLICE(""), no_key, image);
 	build_release(&b);
 	if (!good)

@@ -55,6 +55,13 @@ struct load_path {
 	bool write;
 };
 
+struct load_ca {
+	struct load_at at; /* of the value of `ca`; line 0: none */
+	struct slice certs[OWNER_CA_KINDS][OWNER_CA_MAX];
+	uint32_t n_certs[OWNER_CA_KINDS];
+	struct slice key; /* its path */
+};
+
 struct load_owner_text {
 	struct load_credential *credentials;
 	uint32_t n_credentials;
@@ -72,6 +79,7 @@ struct load_owner_text {
 	bool nxdomain;		    /* it says so */
 	struct load_at required_at; /* of the key `required`; line 0: none */
 	bool gaps;		    /* it is false */
+	struct load_ca ca;
 };
 
 /* What the readers below have in hand. */
@@ -88,6 +96,7 @@ void read_owner_file(struct read_owner *o, const struct doc_node *root);
 /* The parts that have a file of their own. */
 void read_credentials(struct read_owner *o, const struct doc_node *node);
 void read_upstream(struct read_owner *o, const struct doc_node *node);
+void read_ca(struct read_owner *o, const struct doc_node *node);
 
 /* Kind and slot of the credential that `node` is, and its `secret:`, into
  * `c`; read_slot wants the kind. */

@@ -12,7 +12,7 @@ static const struct read_key file_keys[] = {
 	{ "sandboxes", READ_LATER },
 	{ "dns", READ_HERE },
 	{ "audit", READ_HERE },
-	{ "ca", READ_LATER },
+	{ "ca", READ_HERE },
 	{ "policies", READ_POLICY },
 };
 
@@ -255,9 +255,9 @@ read_owner_file(struct read_owner *o, const struct doc_node *root)
 	static void (*const readers[])(struct read_owner *,
 	    const struct doc_node *) = { read_credentials, read_private,
 		read_upstream, read_files, read_environment, read_dns,
-		read_audit };
+		read_audit, read_ca };
 	static const char *const keys[] = { "credentials", "private",
-		"upstream", "files", "environment", "dns", "audit" };
+		"upstream", "files", "environment", "dns", "audit", "ca" };
 
 	if (is_policy_file(root))
 		return;

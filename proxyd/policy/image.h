@@ -82,6 +82,7 @@ enum owner_table {
 	OWNED_FILES,
 	OWNED_ENVIRONMENT,
 	OWNED_WORDS, /* of secrets' commands, and what they may pass */
+	OWNED_AUTHORITIES,
 	OWNER_TABLES
 };
 
@@ -309,6 +310,13 @@ enum file_word {
 enum variable_word {
 	VARIABLE_NAME_S,
 	VARIABLE_WORDS = VARIABLE_NAME_S + 2
+};
+
+/* Of the CA that the owner gives; none: a run makes its own. */
+enum authority_word {
+	AUTHORITY_KIND,	   /* enum owner_ca; OWNER_CA_KINDS: its key */
+	AUTHORITY_BYTES_S, /* a certificate, DER; of the key: its path */
+	AUTHORITY_WORDS = AUTHORITY_BYTES_S + 2
 };
 
 enum argument_word {

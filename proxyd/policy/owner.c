@@ -18,6 +18,7 @@ static const uint32_t words[OWNER_TABLES] = {
 	[OWNED_FILES] = FILE_WORDS,
 	[OWNED_ENVIRONMENT] = VARIABLE_WORDS,
 	[OWNED_WORDS] = ARGUMENT_WORDS,
+	[OWNED_AUTHORITIES] = AUTHORITY_WORDS,
 };
 
 /* clang-format off */
@@ -74,6 +75,8 @@ static const struct image_check checks[] = {
 	{ OWNED_FILES, FILE_WRITE, CHECK_BELOW, 2 },
 	{ OWNED_ENVIRONMENT, VARIABLE_NAME_S, CHECK_STRING, 0 },
 	{ OWNED_WORDS, ARGUMENT_TEXT_S, CHECK_STRING, 0 },
+	{ OWNED_AUTHORITIES, AUTHORITY_KIND, CHECK_BELOW, OWNER_CA_KINDS + 1 },
+	{ OWNED_AUTHORITIES, AUTHORITY_BYTES_S, CHECK_STRING, 0 },
 };
 /* clang-format on */
 
@@ -134,6 +137,35 @@ bool
 owner_allows_gaps(const struct owner *o)
 {
 	return (image_flags(&o->image) & OWNER_GAPS) != 0;
+}
+
+uint32_t
+owner_ca(const struct owner *o, enum owner_ca which,
+    struct slice certs[OWNER_CA_MAX])
+{
+	const struct image *m = &o->image;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < image_count(m, OWNED_AUTHORITIES); i++)
+		if (image_word(m, OWNED_AUTHORITIES, i, AUTHORITY_KIND) ==
+			which &&
+		    n < OWNER_CA_MAX)
+			certs[n++] = image_string(m, OWNED_AUTHORITIES, i,
+			    AUTHORITY_BYTES_S);
+	return n;
+}
+
+struct slice
+owner_ca_key(const struct owner *o)
+{
+	const struct image *m = &o->image;
+
+	for (uint32_t i = 0; i < image_count(m, OWNED_AUTHORITIES); i++)
+		if (image_word(m, OWNED_AUTHORITIES, i, AUTHORITY_KIND) ==
+		    OWNER_CA_KINDS)
+			return image_string(m, OWNED_AUTHORITIES, i,
+			    AUTHORITY_BYTES_S);
+	return (struct slice){ 0 };
 }
 
 uint32_t

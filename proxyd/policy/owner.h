@@ -110,6 +110,22 @@ struct slice owner_environment(const struct owner *o, uint32_t i);
 /* `dns: {refused: nxdomain}`; the program has it too. */
 bool owner_denies_names(const struct owner *o);
 
+/*
+ * `ca:`: certificates, DER, at most OWNER_CA_MAX of each kind: the signing one
+ * first, the root last.  The path of its key is empty if none is given.
+ */
+#define OWNER_CA_MAX 8
+
+enum owner_ca {
+	OWNER_CA_NOW,
+	OWNER_CA_NEXT, /* none, or what will sign one day */
+	OWNER_CA_KINDS
+};
+
+uint32_t owner_ca(const struct owner *o, enum owner_ca which,
+    struct slice certs[OWNER_CA_MAX]);
+struct slice owner_ca_key(const struct owner *o);
+
 /* `audit: {required: false}`: what cannot be written is counted, not refused. */
 bool owner_allows_gaps(const struct owner *o);
 

@@ -31,6 +31,8 @@ static const struct {
 	[OP_SECRET_ENDED] = { "SECRET_ENDED", M, K },
 	[OP_FRESH] = { "FRESH", K, M },
 	[OP_STATE] = { "STATE", M, K },
+	[OP_CA] = { "CA", M, K },
+	[OP_CA_TAKEN] = { "CA_TAKEN", K, M },
 	[OP_LOG] = { "LOG", M, S },
 	[OP_TRUST] = { "TRUST", K, M },
 	[OP_NAME] = { "NAME", M, D | K },

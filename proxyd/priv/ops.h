@@ -67,6 +67,11 @@ enum op {
 	 * STATE    -> keeper: fd: the memfd of its own state, kept by the
 	 *          monitor over a restart and read by nobody else; fd: the
 	 *          file of the machine's audit key, or none
+	 * CA       -> keeper: u8 n, each s16 certificate (DER) of the CA that
+	 *          the owner gives, the signing one first; s16 its key (PEM);
+	 *          fd: the memfd of STATE.  It takes the place of the one that
+	 *          the keeper has made.  The sender wipes its copy
+	 * CA_TAKEN its answer: s16 why it cannot be used; empty: it signs
 	 * LOG      -> scribe: u8 flags (1: this run writes it already, the
 	 *          scribe is started anew; 2: what cannot be written is only
 	 *          counted); fd: the audit log, read and append
@@ -87,6 +92,8 @@ enum op {
 	OP_RESOLVERS = 48,
 	OP_SECRET_ENDED = 50,
 	OP_FRESH = 52,
+	OP_CA = 54,
+	OP_CA_TAKEN = 55,
 
 	/*
 	 * What is asked for a flow begins with `who` (priv/who.h): u32 sandbox,

@@ -50,7 +50,7 @@ new_ssl_ctx(const SSL_METHOD *method)
 		SSL_OP_CIPHER_SERVER_PREFERENCE);
 	SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_mode(ssl,
-	    SSL_MODE_ENABLE_PARTIAL_WRITE |
+	    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_NO_AUTO_CHAIN |
 		SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 	if (SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) != 1 ||
 	    SSL_CTX_set_cipher_list(ssl, CIPHERS_1_2) != 1 ||
@@ -123,6 +123,28 @@ ctx_server_free(struct ctx_server *ctx)
 	SSL_CTX_free(ctx->ssl);
 	EVP_PKEY_free(ctx->key);
 	free(ctx);
+}
+
+int
+ctx_server_set_chain(struct ctx_server *ctx, const struct slice *certs,
+    size_t n, enum err *err)
+{
+	SSL_CTX_clear_extra_chain_certs(ctx->ssl);
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t *p = certs[i].p;
+		X509 *cert = d2i_X509(NULL, &p, (long)certs[i].n);
+		*err = ERR_INTEGRITY;
+		if (cert == NULL)
+			return -1;
+		*err = ERR_MEMORY;
+		/* It is the context's afterwards. */
+		if (SSL_CTX_add_extra_chain_cert(ctx->ssl, cert) != 1) {
+			X509_free(cert);
+			return -1;
+		}
+	}
+	*err = ERR_NONE;
+	return 0;
 }
 
 struct slice

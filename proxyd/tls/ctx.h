@@ -28,6 +28,13 @@ struct ctx_client; /* towards upstreams; one a worker */
 MUST_USE struct ctx_server *ctx_server_new(enum err *err);
 void ctx_server_free(struct ctx_server *ctx);
 
+/*
+ * What is sent behind each leaf (DER, the CA's own first): none, if the CA is a
+ * root.  0, or -1 with ERR_INTEGRITY, ERR_MEMORY.
+ */
+MUST_USE int ctx_server_set_chain(struct ctx_server *ctx,
+    const struct slice *certs, size_t n, enum err *err);
+
 /* The public key that leaves are minted for, DER; lives as long as `ctx`. */
 struct slice ctx_server_spki(const struct ctx_server *ctx);
 

@@ -112,10 +112,11 @@ static void
 chromium_gets_ours_beside_those_of_the_host(void **state)
 {
 	(void)state;
+	const struct slice ca = CA;
 	struct buf out;
 
 	buf_init(&out, 65536);
-	assert_true(managed_chromium(&out, "/nowhere", CA));
+	assert_true(managed_chromium(&out, "/nowhere", &ca, 1));
 	assert_string_equal(buf_text(&out),
 	    "{\"CACertificates\":[\"" CA_BASE64 "\"]}\n");
 	buf_clear(&out);
@@ -123,7 +124,7 @@ chromium_gets_ours_beside_those_of_the_host(void **state)
 	put("b.json", "{\"CACertificates\":\"none\"}");
 	put("c.txt", "no JSON");
 	assert_int_equal(mkdir(path_of("d"), 0700), 0);
-	assert_true(managed_chromium(&out, folder, CA));
+	assert_true(managed_chromium(&out, folder, &ca, 1));
 	assert_string_equal(buf_text(&out),
 	    "{\"CACertificates\":[\"" CA_BASE64 "\",\"AAAA\"]}\n");
 	buf_release(&out);

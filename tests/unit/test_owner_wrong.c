@@ -220,6 +220,18 @@ static const struct {
 	    UPSTREAM("    resolvers: [10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4, "
 		     "10.0.0.5]\n"),
 	    "owner.yaml:4:16: expected 1 to 4 resolvers\n" },
+	{ "a CA without its key", "version: 1\nca: {certificate: ca.pem}\n",
+	    "owner.yaml:2:5: `key` is missing: `ca:` has a `certificate` and "
+	    "its `key`, PEM files\n" },
+	{ "a key without its CA", "version: 1\nca: {key: ca.key}\n",
+	    "owner.yaml:2:5: `certificate` is missing: `ca:` has a "
+	    "`certificate` and its `key`, PEM files\n" },
+	{ "a CA that cannot be opened",
+	    "version: 1\nca: {certificate: ca.pem, key: ca.key}\n",
+	    "owner.yaml:2:19: `/etc/duenna/ca.pem`: not in this test\n" },
+	{ "a CA's key by a wrong name",
+	    "version: 1\nca: {certificate: ca.pem, keys: ca.key}\n",
+	    "owner.yaml:2:27: unknown key `keys`; did you mean `key`?\n" },
 	{ "roots that cannot be opened", UPSTREAM("    roots: [corp.pem]\n"),
 	    "owner.yaml:4:13: `/etc/duenna/corp.pem`: not in this test\n" },
 	{ "only_roots without roots", UPSTREAM("    only_roots: true\n"),
