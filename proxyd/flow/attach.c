@@ -124,7 +124,7 @@ on_released(enum reason reason, struct slice value, void *arg)
 	} else {
 		ask_next(r);
 	}
-	flow_run(r->flow);
+	request_wake(r);
 }
 
 static void

@@ -28,8 +28,8 @@ flow_close(struct flow *f)
 
 	sb->asks->cancel(sb->asks_arg, f->asked);
 	f->asked = NULL;
-	request_free(f->request);
-	f->request = NULL;
+	while (!LIST_EMPTY(&f->requests))
+		request_free(LIST_FIRST(&f->requests));
 	pass_close(f);
 	if (f->reset)
 		stream_reset(f->client);
@@ -113,6 +113,16 @@ flow_run(struct flow *f)
 		flow_must_wait(f);
 }
 
+void
+flow_wake(struct flow *f)
+{
+	struct request *r;
+
+	LIST_FOREACH(r, &f->requests, entry)
+		r->news = true;
+	flow_run(f);
+}
+
 static void
 on_news(struct stream *s UNUSED, void *arg)
 {
@@ -133,25 +143,16 @@ flow_on_written(bool written, void *arg)
 {
 	struct flow *f = arg;
 
-	f->n_records--;
 	f->is_recorded = written;
 	f->record_failed = !written;
-	flow_run(f);
-	reap_if_unused(f);
+	flow_wake(f);
+	flow_drop_record(f);
 }
 
 void
-flow_on_request_written(bool written, void *arg)
+flow_drop_record(struct flow *f)
 {
-	struct flow *f = arg;
-
 	f->n_records--;
-	/* The one that it is about, or that one is gone and so is the flow. */
-	if (f->request != NULL) {
-		f->request->is_recorded = written;
-		f->request->record_failed = !written;
-	}
-	flow_run(f);
 	reap_if_unused(f);
 }
 
@@ -194,6 +195,7 @@ flow_new(struct sandbox *sb, struct stream *client, const struct ip *dst,
 	f->dst = *dst;
 	f->port = port;
 	f->started_ms = clock_ms();
+	LIST_INIT(&f->requests);
 	snprintf(f->name, sizeof(f->name), "s%" PRIu32 "-%" PRIx64, sb->id,
 	    ++sb->last_flow);
 	if (sb->generation != NULL)
@@ -235,9 +237,14 @@ flow_accept(struct sandbox *sb, int fd, const struct ip *dst, uint16_t port,
 static bool
 is_idle(const struct flow *f)
 {
-	return f->phase == PHASE_REFUSE ||
-	    (f->phase == PHASE_SERVE &&
-		(f->request == NULL || request_is_idle(f->request)));
+	const struct request *r;
+
+	if (f->phase != PHASE_SERVE)
+		return f->phase == PHASE_REFUSE;
+	LIST_FOREACH(r, &f->requests, entry)
+		if (!request_is_idle(r))
+			return false;
+	return true;
 }
 
 void
@@ -245,13 +252,14 @@ flow_abort(struct flow *f, enum reason reason)
 {
 	if (f->phase == PHASE_CLOSE)
 		return;
-	if (is_idle(f))
+	if (is_idle(f)) {
 		(void)flow_enter(f, PHASE_CLOSE);
-	else {
-		if (f->request != NULL)
-			exchange_refuse(&f->request->x, reason, "");
-		(void)flow_stop(f, reason, "");
+		return;
 	}
+	struct request *r;
+	LIST_FOREACH(r, &f->requests, entry)
+		exchange_refuse(&r->x, reason, "");
+	(void)flow_stop(f, reason, "");
 }
 
 static bool
@@ -267,16 +275,21 @@ void
 flow_expire(struct flow *f, uint64_t now_s)
 {
 	static const char why[] = "the rule that allowed it has expired";
-	struct request *r = f->request;
+	struct request *r;
 
-	if (r != NULL && r->judged &&
-	    has_expired(r->generation, &r->verdict, now_s)) {
-		exchange_refuse(&r->x, REASON_POLICY_CHANGED, why);
-		flow_run(f);
-	} else if ((f->phase == PHASE_DIAL || f->phase == PHASE_PASS) &&
+	if ((f->phase == PHASE_DIAL || f->phase == PHASE_PASS) &&
 	    has_expired(f->generation, &f->verdict, now_s)) {
 		(void)flow_stop(f, REASON_POLICY_CHANGED, why);
+		return;
 	}
+	LIST_FOREACH(r, &f->requests, entry) {
+		if (!r->judged ||
+		    !has_expired(r->generation, &r->verdict, now_s))
+			continue;
+		exchange_refuse(&r->x, REASON_POLICY_CHANGED, why);
+		r->news = true;
+	}
+	flow_run(f);
 }
 
 bool

@@ -36,7 +36,7 @@ struct flow {
 	struct timer limit;	 /* the present phase's */
 	struct asked *asked;	 /* a leaf, or a dial to pass; NULL: nothing */
 	struct pass *pass;	 /* owned; DIAL, PASS and what came of them */
-	struct request *request; /* owned; SERVE: the present one */
+	LIST_HEAD(request_list, request) requests; /* owned; SERVE */
 	struct generation *generation; /* shared; what JUDGE judged by */
 	char name[FLOW_NAME_MAX];      /* for log, audit and our answers */
 	uint64_t n_requests;
@@ -89,9 +89,13 @@ void flow_new(struct sandbox *sb, struct stream *client, const struct ip *dst,
 /* Something happened: do what can be done now. */
 void flow_run(struct flow *f);
 
+/* Something happened that all its requests may have waited for. */
+void flow_wake(struct flow *f);
+
 /* For record.c: a record that the flow waits for was written, or was not. */
 void flow_on_written(bool written, void *arg);
-void flow_on_request_written(bool written, void *arg);
+/* ... of a request; what it needs of the flow is held until then. */
+void flow_drop_record(struct flow *f);
 
 /* End it, now, for a reason of ours. */
 void flow_abort(struct flow *f, enum reason reason);

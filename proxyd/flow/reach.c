@@ -21,7 +21,7 @@ static void
 on_upstream_news(struct stream *s, void *arg)
 {
 	(void)s;
-	flow_run(arg);
+	request_wake(arg);
 }
 
 static void
@@ -44,9 +44,9 @@ on_dialled(const struct dial_answer *a, void *arg)
 		    a->detail);
 	} else {
 		r->reaching = a->stream;
-		stream_on(r->reaching, on_upstream_news, r->flow);
+		stream_on(r->reaching, on_upstream_news, r);
 	}
-	flow_run(r->flow);
+	request_wake(r);
 }
 
 static void
@@ -84,7 +84,7 @@ request_reach(struct exchange *x, void *arg)
 		sb->n_upstreams++;
 	}
 	if (s != NULL) {
-		stream_on(s, on_upstream_news, f);
+		stream_on(s, on_upstream_news, r);
 		r->cookie = s->tag;
 		memcpy(r->address, s->peer, sizeof(r->address));
 		exchange_reached(x, s, true);

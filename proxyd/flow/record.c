@@ -152,15 +152,18 @@ put_request(struct event *e, const struct request *r)
 void
 record_request_begin(struct request *r)
 {
+	const struct sandbox *sb = r->flow->sandbox;
 	struct event e;
 
 	begin(&e, EVENT_REQUEST_BEGIN, r->flow, r->generation);
 	put_request(&e, r);
 	r->begun = true;
-	if (send_event(r->flow, &e, flow_on_request_written))
-		r->flow->n_records++;
-	else
+	if (!sb->asks->record(sb->asks_arg, &e, request_on_written, r)) {
 		r->record_failed = true;
+		return;
+	}
+	r->n_records++;
+	r->flow->n_records++;
 }
 
 void

@@ -94,8 +94,7 @@ request_ended(struct exchange *x, void *arg)
 static void
 on_limit(void *arg)
 {
-	struct request *r = arg;
-	flow_run(r->flow);
+	request_wake(arg);
 }
 
 void
@@ -133,20 +132,47 @@ request_new(struct flow *f)
 	request_know(r, f->generation);
 	r->x.flow = f->name;
 	r->x.number = ++f->n_requests;
+	LIST_INSERT_HEAD(&f->requests, r, entry);
 	return r;
 }
 
 void
 request_free(struct request *r)
 {
-	if (r == NULL)
-		return;
+	LIST_REMOVE(r, entry);
 	exchange_release(&r->x);
 	generation_unref(r->generation);
 	search_free(r->forms);
 	free(r->path);
 	free(r->query);
-	free(r);
+	if (r->n_records == 0)
+		free(r);
+	else
+		r->is_free = true;
+}
+
+void
+request_wake(struct request *r)
+{
+	r->news = true;
+	flow_run(r->flow);
+}
+
+void
+request_on_written(bool written, void *arg)
+{
+	struct request *r = arg;
+	struct flow *f = r->flow;
+
+	r->n_records--;
+	if (!r->is_free) {
+		r->is_recorded = written;
+		r->record_failed = !written;
+		request_wake(r);
+	} else if (r->n_records == 0) {
+		free(r);
+	}
+	flow_drop_record(f);
 }
 
 bool
@@ -154,6 +180,7 @@ request_run(struct request *r)
 {
 	enum exchange_phase before, after;
 
+	r->news = false;
 	do {
 		before = r->x.phase;
 		request_judge_more(r);

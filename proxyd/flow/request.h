@@ -13,7 +13,8 @@
 #include "http/pool.h"
 
 struct request {
-	struct flow *flow; /* borrowed; lives longer */
+	LIST_ENTRY(request) entry; /* on flow->requests until freed */
+	struct flow *flow;	   /* borrowed; lives longer */
 	struct exchange x;
 	struct generation *generation; /* shared; what it was judged by */
 	struct facts facts;
@@ -41,11 +42,20 @@ struct request {
 	bool record_failed; /* ... or never will be */
 	bool ended;	    /* request.end was sent */
 	bool counted;	    /* among the sandbox's n_upstreams */
+	bool news;	    /* something changed since it ran last */
+	bool is_free;	    /* request_free() was called */
+	unsigned n_records; /* confirmations still to come */
 };
 
-/* NULL: no memory. */
+/* On the flow's list.  NULL: no memory. */
 MUST_USE struct request *request_new(struct flow *f);
+/* Its memory stays while confirmations of records are to come. */
 void request_free(struct request *r);
+
+/* Something of it happened: flow_run(). */
+void request_wake(struct request *r);
+/* For record.c: its request.begin was written, or was not. */
+void request_on_written(bool written, void *arg);
 
 /* Do what can be done now; true: it is over. */
 bool request_run(struct request *r);

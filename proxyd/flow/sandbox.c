@@ -99,7 +99,7 @@ sandbox_run(struct sandbox *s)
 	/* One may end, which takes it off the list. */
 	for (f = LIST_FIRST(&s->flows); f != NULL; f = next) {
 		next = LIST_NEXT(f, entry);
-		flow_run(f);
+		flow_wake(f);
 	}
 }
 

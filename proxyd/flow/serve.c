@@ -6,14 +6,13 @@
 
 /* The exchange is over: another one, or the way out. */
 static enum step
-served(struct flow *f)
+served(struct flow *f, struct request *r)
 {
-	bool next = request_may_continue(f->request);
-	bool cut = request_was_cut(f->request);
-	bool lost = request_is_lost(f->request);
+	bool next = request_may_continue(r);
+	bool cut = request_was_cut(r);
+	bool lost = request_is_lost(r);
 
-	request_free(f->request);
-	f->request = NULL;
+	request_free(r);
 	if (next)
 		return STEP_AGAIN;
 	f->reset = cut;
@@ -41,20 +40,21 @@ enum step
 step_serve(struct flow *f)
 {
 	enum hostile obeyed = hostile_obey(f);
+	struct request *r = LIST_FIRST(&f->requests);
 
 	if (obeyed != HOSTILE_NO)
 		return obeyed == HOSTILE_WAIT ? STEP_WAIT :
 						flow_enter(f, PHASE_REFUSE);
 	/* A request has room for two heads: an idle connection has none. */
-	if (f->request == NULL && stream_peek(f->client).n == 0)
+	if (r == NULL && stream_peek(f->client).n == 0)
 		return wait_for_request(f);
 	timer_stop(&f->limit);
 	f->expired = false; /* what it waited for has come */
-	if (f->request == NULL)
-		f->request = request_new(f);
-	if (f->request == NULL) {
+	if (r == NULL)
+		r = request_new(f);
+	if (r == NULL) {
 		f->reset = true;
 		return flow_stop(f, REASON_INTERNAL, "out of memory");
 	}
-	return request_run(f->request) ? served(f) : STEP_WAIT;
+	return request_run(r) ? served(f, r) : STEP_WAIT;
 }
