@@ -66,6 +66,17 @@
 	X(PUSH_LIST_SIZE, 1048576, "command list of a push, its options included") \
 	X(PUSH_COMMANDS_MOST, 1000, "commands of a push, whatever a rule says") \
 	X(PUSH_OPTIONS, 100, "push options of a push")                         \
+	X(PACK_OBJECTS, 1000000, "objects of a pack that a rule looks at")     \
+	X(PACK_LOOK_SIZE, 2097152, "a commit, tag or tree that is looked at, or its delta") \
+	X(PACK_COMMITS_SIZE, 8388608, "commits and tags that are kept of a pack") \
+	X(PACK_TREES_SIZE, 8388608, "trees that are kept of a pack")           \
+	X(PACK_WAITING_SIZE, 2097152, "deltas of a pack that are kept until their base comes") \
+	X(PACK_LATE_SIZE, 33554432, "what is made of those at the end of a pack") \
+	X(PACK_LATE_PASSES, 64, "how often those are gone through")            \
+	X(PACK_NAMES, 262144, "names of blobs that are remembered of a pack")  \
+	X(PACK_FREE_SIZE, 67108864, "inflated of a pack, whatever its own size") \
+	X(PACK_RATIO, 200, "and beyond that so many times its own size")       \
+	X(PACK_STEP_SIZE, 1048576, "inflated in one go, before others have their turn") \
 	X(SOCKET_BUFFER, 262144, "send and receive buffer of an accepted socket")
 /* clang-format on */
 
