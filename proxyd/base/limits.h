@@ -24,6 +24,8 @@
 	X(IDLE_MS, 900000, "no byte of either side, once a head is through")   \
 	X(CLIENT_IDLE_MS, 300000, "between exchanges on the client's leg")     \
 	X(POOL_IDLE_MS, 4000, "idle upstream connection in the pool")          \
+	X(CHOICES, 256, "origins whose choice by ALPN a sandbox remembers")   \
+	X(CHOICE_MS, 300000, "for how long it does")                          \
 	X(BACKLOG_SIZE, 65536, "bytes queued to a side before its peer is held") \
 	X(DRAIN_SIZE, 1048576, "read and dropped after a refusal")             \
 	X(DRAIN_MS, 5000, "time for reading after a refusal")                  \

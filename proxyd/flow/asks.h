@@ -93,8 +93,12 @@ struct asks {
 	/* Was the stream verified for that host?  Before a credential. */
 	bool (*is_verified)(void *arg, const struct stream *s,
 	    const struct host *host);
-	/* What an upstream chose, once its stream is ready. */
+	/*
+	 * What an upstream chose, once its stream is ready; did it break since
+	 * it speaks nothing that was offered?
+	 */
 	enum alpn (*alpn)(void *arg, const struct stream *s);
+	bool (*speaks_none)(void *arg, const struct stream *s);
 };
 
 #endif

@@ -334,6 +334,12 @@ alpn(void *arg UNUSED, const struct stream *s)
 	return stream_tls_alpn(s);
 }
 
+static bool
+speaks_none(void *arg UNUSED, const struct stream *s)
+{
+	return stream_tls_speaks_none(s);
+}
+
 const struct asks asks_roles = {
 	.may_admit = may_admit,
 	.is_behind = is_behind,
@@ -344,4 +350,5 @@ const struct asks asks_roles = {
 	.cancel = cancel,
 	.is_verified = is_verified,
 	.alpn = alpn,
+	.speaks_none = speaks_none,
 };

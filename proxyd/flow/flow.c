@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "flow/choose.h"
 #include "flow/flow.h"
 #include "flow/must_wait.h"
 #include "flow/pass.h"
@@ -30,6 +31,7 @@ flow_close(struct flow *f)
 	f->asked = NULL;
 	while (!LIST_EMPTY(&f->requests))
 		request_free(LIST_FIRST(&f->requests));
+	choose_close(f);
 	pass_close(f);
 	if (f->reset)
 		stream_reset(f->client);
@@ -51,6 +53,7 @@ flow_reaped(struct loop_item *item)
 	timer_release(&f->limit);
 	generation_unref(f->generation);
 	free(f->hello_bytes);
+	free(f->choose);
 	free(f->pass);
 	free(f);
 }
@@ -94,6 +97,7 @@ flow_run(struct flow *f)
 		[PHASE_JUDGE] = step_judge,
 		[PHASE_DIAL] = step_dial,
 		[PHASE_PASS] = step_pass,
+		[PHASE_CHOOSE] = step_choose,
 		[PHASE_SHAKE] = step_shake,
 		[PHASE_SERVE] = step_serve,
 		[PHASE_REFUSE] = step_refuse,

@@ -22,6 +22,7 @@
 #include "wire/hello.h"
 #include "wire/host.h"
 
+struct choose;
 struct pass;
 struct request;
 
@@ -35,6 +36,7 @@ struct flow {
 	struct stream *client;	 /* owned; NULL: closed */
 	struct timer limit;	 /* the present phase's */
 	struct asked *asked;	 /* a leaf, or a dial to pass; NULL: nothing */
+	struct choose *choose;	 /* owned; CHOOSE and what came of it */
 	struct pass *pass;	 /* owned; DIAL, PASS and what came of them */
 	LIST_HEAD(request_list, request) requests; /* owned; SERVE */
 	struct generation *generation; /* shared; what JUDGE judged by */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JUDGE: may anything be asked for on this connection? */
 #include "base/clock.h"
+#include "flow/choose.h"
 #include "flow/record.h"
 #include "flow/step.h"
 
@@ -56,11 +57,30 @@ may_explain(const struct flow *f)
 		r == REASON_DST_SELF || r == REASON_DST_PORT);
 }
 
+void
+judged_host(const struct flow *f, struct host *host)
+{
+	struct slice name = { 0 };
+	struct parse_fail fail;
+	struct ip literal;
+
+	*host = f->sni;
+	if (f->sni.n != 0)
+		return;
+	(void)policy_kind(f->generation->program, &f->dst, f->port, &name);
+	if (ip_parse(name, &literal))
+		host_from_ip(&literal, host);
+	else if (host_from_policy(name, host, &fail) != PARSE_DONE)
+		host->n = 0;
+}
+
 static enum step
 judge_tls(struct flow *f)
 {
 	if (!budget_take(&f->sandbox->handshakes, clock_ms()))
 		flow_fault(f, REASON_LIMIT_RATE, "too many handshakes");
+	if (f->verdict.allow && choose_is_needed(f))
+		return flow_enter(f, PHASE_CHOOSE);
 	if (f->verdict.allow || may_explain(f))
 		return flow_enter(f, PHASE_SHAKE);
 	f->alert = (uint8_t)alert_of(f);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flow/must_wait.h"
 #include "base/log.h"
+#include "flow/choose.h"
 #include "flow/pass.h"
 #include "flow/request.h"
 
-/* All streams of a flow: client, upstream, one that is reached, a passing. */
-#define STREAMS_MAX 4
+/* All streams of a flow: client, upstream, one that is reached, one that
+ * chooses, a passing. */
+#define STREAMS_MAX 5
 
 struct streams {
 	const struct stream *at[STREAMS_MAX];
@@ -29,6 +31,8 @@ streams_of(const struct flow *f)
 		add(&list, f->request->x.upstream);
 		add(&list, f->request->reaching);
 	}
+	if (f->choose != NULL)
+		add(&list, f->choose->upstream);
 	if (f->pass != NULL)
 		add(&list, f->pass->upstream);
 	return list;

@@ -25,24 +25,6 @@ on_dialled(const struct dial_answer *a, void *arg)
 	flow_run(f);
 }
 
-/* The name that was judged; there is one, or it would not have been allowed. */
-static void
-judged_host(const struct flow *f, struct host *host)
-{
-	struct slice name = { 0 };
-	struct parse_fail fail;
-	struct ip literal;
-
-	*host = f->sni;
-	if (f->sni.n != 0)
-		return;
-	(void)policy_kind(f->generation->program, &f->dst, f->port, &name);
-	if (ip_parse(name, &literal))
-		host_from_ip(&literal, host);
-	else if (host_from_policy(name, host, &fail) != PARSE_DONE)
-		host->n = 0;
-}
-
 static void
 ask_dial(struct flow *f)
 {

@@ -14,10 +14,14 @@ static const struct {
 	/* From accept, not set anew; the first byte has a shorter one. */
 	[PHASE_PEEK] = { "PEEK", TO(JUDGE) | TO(CLOSE), LIMIT_FIRST_BYTE_MS },
 	[PHASE_JUDGE] = { "JUDGE",
-	    TO(SHAKE) | TO(SERVE) | TO(DIAL) | TO(REFUSE) | TO(CLOSE), 0 },
+	    TO(CHOOSE) | TO(SHAKE) | TO(SERVE) | TO(DIAL) | TO(REFUSE) |
+		TO(CLOSE),
+	    0 },
 	[PHASE_DIAL] = { "DIAL", TO(PASS) | TO(CLOSE), LIMIT_DIAL_MS },
 	/* Set anew with each byte that moves. */
 	[PHASE_PASS] = { "PASS", TO(CLOSE), LIMIT_IDLE_MS },
+	[PHASE_CHOOSE] = { "CHOOSE", TO(SHAKE) | TO(REFUSE) | TO(CLOSE),
+	    LIMIT_DIAL_MS },
 	[PHASE_SHAKE] = { "SHAKE", TO(SERVE) | TO(REFUSE) | TO(CLOSE),
 	    LIMIT_DIAL_MS },
 	/* Each exchange has limits of its own. */

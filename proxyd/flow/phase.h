@@ -4,10 +4,11 @@
  *
  *  phase   waits for                       limit    then
  *  PEEK    the first bytes, whole          hello    JUDGE CLOSE
- *  JUDGE   nothing: policy is pure         -        SHAKE SERVE DIAL REFUSE
- *                                                   CLOSE
+ *  JUDGE   nothing: policy is pure         -        CHOOSE SHAKE SERVE DIAL
+ *                                                   REFUSE CLOSE
  *  DIAL    an upstream (tls, tcp rules)    dial     PASS CLOSE
  *  PASS    bytes either way, unread        idle     CLOSE
+ *  CHOOSE  what the origin chooses (ALPN)  dial     SHAKE REFUSE CLOSE
  *  SHAKE   our leaf, then our handshake    dial     SERVE REFUSE CLOSE
  *  SERVE   exchanges, in the clear         theirs   REFUSE CLOSE
  *  REFUSE  our alert or answer to leave    drain    CLOSE
@@ -30,6 +31,7 @@ enum phase {
 	PHASE_JUDGE,
 	PHASE_DIAL,
 	PHASE_PASS,
+	PHASE_CHOOSE,
 	PHASE_SHAKE,
 	PHASE_SERVE,
 	PHASE_REFUSE,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* REACH: an upstream connection for a request that was allowed. */
+#include "flow/choose.h"
 #include "flow/request.h"
 
 struct pool_key
@@ -24,6 +25,38 @@ on_upstream_news(struct stream *s, void *arg)
 	request_wake(arg);
 }
 
+void
+reach_note_dial(const struct dial_answer *a)
+{
+	struct stream *s = a->stream;
+
+	s->tag = a->cookie;
+	snprintf(s->peer, sizeof(s->peer), "%.*s", SLICE_ARG(a->address));
+}
+
+bool
+reach_has_room(struct sandbox *sb, size_t n)
+{
+	return sb->n_upstreams + n + pool_count(sb->pool) <= LIMIT_UPSTREAMS ||
+	    pool_drop_oldest(sb->pool);
+}
+
+void
+reach_keep(struct flow *f, const struct host *host, struct stream *s)
+{
+	const struct program *p = f->generation->program;
+	const struct pool_key key = {
+		.host = host,
+		.port = f->port,
+		.tls = true,
+		.alpn = f->alpn,
+		.public_only = program_rule(p, f->verdict.dial).report,
+		.generation = f->generation->number,
+	};
+
+	pool_put(f->sandbox->pool, &key, s);
+}
+
 static void
 on_dialled(const struct dial_answer *a, void *arg)
 {
@@ -32,17 +65,12 @@ on_dialled(const struct dial_answer *a, void *arg)
 	r->asked = NULL;
 	r->cookie = a->cookie;
 	snprintf(r->address, sizeof(r->address), "%.*s", SLICE_ARG(a->address));
-	if (a->stream != NULL) {
-		/* For the records of those who get it from the pool. */
-		a->stream->tag = a->cookie;
-		snprintf(a->stream->peer, sizeof(a->stream->peer), "%s",
-		    r->address);
-	}
 	if (a->stream == NULL) {
 		request_fail(r,
 		    a->reason == REASON_ALLOW ? REASON_INTERNAL : a->reason,
 		    a->detail);
 	} else {
+		reach_note_dial(a);
 		r->reaching = a->stream;
 		stream_on(r->reaching, on_upstream_news, r);
 	}
@@ -77,6 +105,7 @@ request_reach(struct exchange *x, void *arg)
 	struct flow *f = r->flow;
 	struct sandbox *sb = f->sandbox;
 	const struct pool_key key = request_pool_key(r);
+	enum reason failed = choose_take_failure(f);
 	struct stream *s = x->want_fresh ? NULL : pool_take(sb->pool, &key);
 
 	if (!r->counted) {
@@ -90,14 +119,34 @@ request_reach(struct exchange *x, void *arg)
 		exchange_reached(x, s, true);
 		return;
 	}
-	/* What is idle gives way to what is wanted. */
-	if (sb->n_upstreams + pool_count(sb->pool) > LIMIT_UPSTREAMS &&
-	    !pool_drop_oldest(sb->pool)) {
+	if (failed != REASON_ALLOW) {
+		request_fail(r, failed, slice_of_str(f->choose->detail));
+		return;
+	}
+	if (!reach_has_room(sb, 0)) {
 		exchange_refuse(x, REASON_LIMIT_CONNS,
 		    "too many upstream connections");
 		return;
 	}
 	dial(r);
+}
+
+/* It does not speak any more what the client was given, and goes on with. */
+static void
+forget_choice(struct request *r)
+{
+	choices_forget(&r->flow->sandbox->choices, &r->host, r->flow->port);
+	r->x.close = true;
+}
+
+/* Versions are never translated.  Nothing chosen is HTTP/1.1. */
+static bool
+is_as_given(const struct request *r, const struct stream *s)
+{
+	const struct sandbox *sb = r->flow->sandbox;
+	enum alpn alpn = sb->asks->alpn(sb->asks_arg, s);
+
+	return (alpn == ALPN_H2) == (r->flow->alpn == ALPN_H2);
 }
 
 void
@@ -109,6 +158,8 @@ request_reach_more(struct request *r)
 	if (s == NULL || r->x.phase != EXCHANGE_REACH)
 		return;
 	if (stream_is_broken(s)) {
+		if (sb->asks->speaks_none(sb->asks_arg, s))
+			forget_choice(r);
 		request_fail(r, stream_reason(s), slice_of_str(stream_text(s)));
 		r->reaching = NULL;
 		stream_close(s);
@@ -120,6 +171,14 @@ request_reach_more(struct request *r)
 	if (r->flow->is_tls &&
 	    !sb->asks->is_verified(sb->asks_arg, s, &r->host)) {
 		exchange_refuse(&r->x, REASON_UP_CERT, "was not verified");
+		stream_close(s);
+		return;
+	}
+	if (r->flow->is_tls && !is_as_given(r, s)) {
+		forget_choice(r);
+		exchange_refuse(&r->x, REASON_UP_RESPONSE,
+		    "the origin speaks another version of HTTP than before; "
+		    "a new connection will be given that one");
 		stream_close(s);
 		return;
 	}

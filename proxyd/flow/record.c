@@ -21,6 +21,7 @@ record_judge(const struct generation *g, const struct facts *f,
 		.reason = REASON_POLICY_NONE,
 		.rule = VERDICT_NONE,
 		.nearest = VERDICT_NONE,
+		.dial = VERDICT_NONE,
 	};
 }
 

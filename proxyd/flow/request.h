@@ -82,6 +82,13 @@ void request_keep(struct exchange *x, struct stream *s, void *arg);
 
 struct pool_key request_pool_key(const struct request *r);
 
+/* For the records of those who get it from the pool: whose dial it was. */
+void reach_note_dial(const struct dial_answer *a);
+/* May `n` more be open?  What is idle gives way. */
+bool reach_has_room(struct sandbox *sb, size_t n);
+/* An upstream that nobody has asked for yet; of the flow's protocol. */
+void reach_keep(struct flow *f, const struct host *host, struct stream *s);
+
 /* What of its refusals is for the sandbox to see; `g` NULL: all. */
 void request_know(struct request *r, const struct generation *g);
 

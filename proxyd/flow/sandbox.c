@@ -70,6 +70,7 @@ sandbox_new(struct loop *l, const struct asks *asks, void *asks_arg,
 	budget_init(&s->handshakes, LIMIT_HANDSHAKES_PER_S,
 	    (uint64_t)2 * LIMIT_HANDSHAKES_PER_S, clock_ms());
 	pipes_init(&s->pipes);
+	choices_init(&s->choices);
 	if (timer_init(&s->expiry, l, on_expiry, s, err) != 0) {
 		free(s);
 		return NULL;
@@ -129,6 +130,7 @@ sandbox_free(struct sandbox *s)
 		return;
 	sandbox_close(s);
 	pool_free(s->pool);
+	choices_release(&s->choices);
 	timer_release(&s->expiry);
 	pipes_release(&s->pipes);
 	leaf_cache_free(s->leaves);

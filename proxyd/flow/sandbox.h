@@ -13,6 +13,7 @@
 #include "cred/look.h"
 #include "flow/asks.h"
 #include "flow/budget.h"
+#include "flow/choices.h"
 #include "flow/spend.h"
 #include "net/loop.h"
 #include "net/pipes.h"
@@ -56,7 +57,8 @@ struct sandbox {
 	uint64_t last_flow; /* the id given last */
 	size_t n_upstreams; /* connections outward that are open or asked for */
 	struct pool *pool;  /* owned */
-	struct pipes pipes; /* owned; of what passes unread */
+	struct choices choices; /* owned */
+	struct pipes pipes;	/* owned; of what passes unread */
 	struct budget handshakes;
 	struct timer expiry;  /* each second, if some rule may expire */
 	uint64_t n_questions; /* DNS questions allowed, not yet in a record */

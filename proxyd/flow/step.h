@@ -22,6 +22,9 @@ void flow_fault(struct flow *f, enum reason reason, const char *detail);
 /* flow_fault(), then CLOSE. */
 enum step flow_stop(struct flow *f, enum reason reason, const char *detail);
 
+/* The name that was judged; there is one, or it would not have been allowed. */
+void judged_host(const struct flow *f, struct host *host);
+
 /* The stream that the client's side is from now on. */
 void flow_set_client(struct flow *f, struct stream *s);
 
@@ -29,6 +32,7 @@ enum step step_peek(struct flow *f);
 enum step step_judge(struct flow *f);
 enum step step_dial(struct flow *f);
 enum step step_pass(struct flow *f);
+enum step step_choose(struct flow *f);
 enum step step_shake(struct flow *f);
 enum step step_serve(struct flow *f);
 enum step step_refuse(struct flow *f);

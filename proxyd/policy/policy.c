@@ -419,6 +419,8 @@ allow(struct ask *a)
 
 	if (kind == FACTS_CONNECT && scheme_is_passed(a->f->scheme))
 		allow_unread(a);
+	else if (kind == FACTS_CONNECT && a->f->scheme == SCHEME_HTTPS)
+		a->v.dial = a->v.nearest;
 	if (kind != FACTS_REQUEST)
 		a->v.nearest = VERDICT_NONE;
 	/* Of a name and of a dial that is no question: a rule allows them. */
@@ -434,7 +436,7 @@ policy_decide(const struct program *p, const struct facts *f)
 {
 	struct ask a = { .m = &p->image, .f = f };
 
-	a.v.rule = a.v.nearest = VERDICT_NONE;
+	a.v.rule = a.v.nearest = a.v.dial = VERDICT_NONE;
 	a.v.reason = f->fault != REASON_ALLOW ? f->fault : judge(&a, p);
 	a.v.allow = a.v.reason == REASON_ALLOW;
 	if (!a.v.allow) {

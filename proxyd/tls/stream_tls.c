@@ -28,6 +28,7 @@ struct stream_tls {
 	unsigned vain;	/* calls in a row that used theirs up for nothing */
 	enum alpn alpn; /* a server's: to be chosen */
 	enum alpn_offer offer; /* a client's */
+	bool speaks_none;      /* the peer's alert: nothing of that */
 	uint8_t host[VERIFY_HOST_MAX];
 	size_t host_n;
 	bool literal;
@@ -121,6 +122,8 @@ fail_tls(struct stream_tls *t)
 	}
 	if (ERR_GET_LIB(error) != ERR_LIB_SSL)
 		return fail_cut(t);
+	t->speaks_none = t->client &&
+	    ERR_GET_REASON(error) == SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL;
 	if (ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
 		return fail_cut(t);
 	for (size_t i = 0; i < COUNT_OF(causes); i++) {
@@ -381,4 +384,12 @@ stream_tls_alpn(const struct stream *s)
 		return ALPN_NONE;
 	SSL_get0_alpn_selected(t->ssl, &got, &n);
 	return alpn_read(slice_of(got, n), &alpn) ? alpn : ALPN_NONE;
+}
+
+bool
+stream_tls_speaks_none(const struct stream *s)
+{
+	const struct stream_tls *t = (const struct stream_tls *)s;
+
+	return s->ops == &ops && stream_is_broken(s) && t->speaks_none;
 }

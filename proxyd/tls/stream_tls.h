@@ -64,4 +64,7 @@ bool stream_tls_is_verified(const struct stream *s, struct slice host,
 /* Once ready: the protocol that was chosen; ALPN_NONE for any other stream. */
 enum alpn stream_tls_alpn(const struct stream *s);
 
+/* An upstream, broken: it speaks nothing that was offered, and said so. */
+bool stream_tls_speaks_none(const struct stream *s);
+
 #endif

@@ -73,7 +73,7 @@ connect_to(struct world *w, const char *name, bool tls)
 	world_connect(w, &dst, tls ? 443 : 80);
 	if (tls)
 		world_put_hello(&w->client->sends, slice_of_str(name),
-		    ALPN_OFFER_HTTP11);
+		    ALPN_OFFER_HTTP11_H2);
 	world_turn(w);
 }
 

@@ -65,7 +65,27 @@ scripted_free(struct stream *s)
 	free(s);
 }
 
+/* An upstream's handshake. */
+static enum stream_io
+scripted_start(struct stream *s)
+{
+	struct peer *peer = ((struct scripted *)s)->peer;
+
+	if (!peer->breaks)
+		return STREAM_IO_OK;
+	stream_fail(s, REASON_UP_CERT, "handshake failed");
+	return STREAM_IO_BROKEN;
+}
+
 static const struct stream_ops scripted_ops = {
+	.read = scripted_read,
+	.write = scripted_write,
+	.shut = scripted_shut,
+	.free = scripted_free,
+};
+
+static const struct stream_ops scripted_tls_ops = {
+	.start = scripted_start,
 	.read = scripted_read,
 	.write = scripted_write,
 	.shut = scripted_shut,
@@ -80,8 +100,10 @@ peer_stream(struct peer *peer)
 
 	assert(s != NULL);
 	s->peer = peer;
-	int failed =
-	    stream_init(&s->base, &scripted_ops, peer->world->loop, -1, &err);
+	int failed = stream_init(&s->base,
+	    !peer->is_client && peer->is_tls ? &scripted_tls_ops :
+					       &scripted_ops,
+	    peer->world->loop, -1, &err);
 	assert(failed == 0);
 	peer->stream = &s->base;
 	stream_wake(&s->base);

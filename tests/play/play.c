@@ -127,7 +127,39 @@ address_of(struct play *p, struct slice where)
 	return ip;
 }
 
-/* connect https|http|tcp NAME [to WHERE] [port N] [sni NAME|none] [noalpn] */
+static enum alpn_offer
+take_offer(struct play *p, struct slice *s)
+{
+	struct slice word = words_take(s);
+
+	if (slice_eq(word, SLICE("both")))
+		return ALPN_OFFER_H2_HTTP11;
+	if (slice_eq(word, SLICE("turned")))
+		return ALPN_OFFER_HTTP11_H2;
+	if (slice_eq(word, SLICE("none")))
+		return ALPN_OFFER_NONE;
+	enum alpn alpn = ALPN_NONE;
+	if (!alpn_read(word, &alpn))
+		fail(p, "no such offer", word);
+	return alpn_offer_only(alpn);
+}
+
+/* What origins do with the next handshakes. */
+static void
+do_chooses(struct play *p, struct slice s)
+{
+	struct world *w = &p->world;
+
+	w->speaks_none = words_is(&s, "refuse");
+	w->breaks = words_is(&s, "fail");
+	w->chooses = ALPN_NONE;
+	if (w->speaks_none || w->breaks || words_is(&s, "none"))
+		return;
+	if (!alpn_read(words_take(&s), &w->chooses))
+		fail(p, "no such choice", s);
+}
+
+/* connect https|http|tcp NAME [to WHERE] [port N] [sni NAME|none] [offer O] */
 static void
 do_connect(struct play *p, struct slice s)
 {
@@ -146,8 +178,8 @@ do_connect(struct play *p, struct slice s)
 			port = (uint16_t)words_number(&s);
 		else if (words_is(&s, "sni"))
 			sni = words_take(&s);
-		else if (words_is(&s, "noalpn"))
-			alpn = ALPN_OFFER_NONE;
+		else if (words_is(&s, "offer"))
+			alpn = take_offer(p, &s);
 		else
 			break;
 	}
@@ -280,6 +312,12 @@ do_expect(struct play *p, struct slice s)
 		snprintf(text, sizeof(text), "%zu dials", w->n_upstreams);
 		if (w->n_upstreams != n)
 			fail(p, "another number", slice_of_str(text));
+	} else if (words_is(&s, "offer")) {
+		if (w->offered != take_offer(p, &s))
+			fail(p, "another offer", alpn_offer_list(w->offered));
+	} else if (words_is(&s, "given")) {
+		if (alpn_offer_only(w->client->alpn) != take_offer(p, &s))
+			fail(p, "another one", alpn_name(w->client->alpn));
 	} else if (words_is(&s, "record")) {
 		words_skip(&s);
 		if (!contains(buf_slice(&w->records), s))
@@ -342,6 +380,8 @@ do_line(struct play *p, struct slice s)
 		do_wall(p, s);
 	else if (words_is(&s, "dials"))
 		w->dials = take_reason(p, &s);
+	else if (words_is(&s, "origins"))
+		do_chooses(p, s);
 	else if (words_is(&s, "releases"))
 		w->releases = take_reason(p, &s);
 	else if (words_is(&s, "handshakes")) {

@@ -180,7 +180,9 @@ connect_one(struct world *w)
 	assert_true(program_address(p, name, &dst));
 	world_connect(w, &dst, places[i].port);
 	if (places[i].port == 443)
-		world_put_hello(&w->client->sends, name, ALPN_OFFER_HTTP11);
+		world_put_hello(&w->client->sends, name,
+		    w->n_clients % 3 == 0 ? ALPN_OFFER_HTTP11_H2 :
+					    ALPN_OFFER_HTTP11);
 	world_turn(w);
 }
 

@@ -225,6 +225,13 @@ alpn(void *arg, const struct stream *s)
 	return ((const struct scripted *)s)->peer->alpn;
 }
 
+static bool
+speaks_none(void *arg, const struct stream *s)
+{
+	(void)arg;
+	return ((const struct scripted *)s)->peer->speaks_none;
+}
+
 static const struct asks asks = {
 	.may_admit = may_admit,
 	.is_behind = is_behind,
@@ -235,6 +242,7 @@ static const struct asks asks = {
 	.cancel = cancel,
 	.is_verified = is_verified,
 	.alpn = alpn,
+	.speaks_none = speaks_none,
 };
 
 static void
@@ -250,6 +258,8 @@ answer_dial(struct world *w, const struct asked *q)
 		p->is_tls = q->tls;
 		p->alpn = alpn_offer_has(q->offer, w->chooses) ? w->chooses :
 								 ALPN_NONE;
+		p->speaks_none = w->speaks_none;
+		p->breaks = w->breaks || w->speaks_none;
 		w->offered = q->offer;
 		w->latest = p;
 		a.stream = peer_stream(p);
@@ -328,6 +338,7 @@ world_init(struct world *w, struct program *program)
 	*w = (struct world){ .now_ms = START_MS };
 	clock_set(START_MS, START_US);
 	w->admits = w->dials = w->releases = REASON_ALLOW;
+	w->chooses = ALPN_HTTP11;
 	w->secret = SLICE("Bearer canary-of-thirty-two-bytes-0123");
 	w->loop = loop_new(&err);
 	assert(w->loop != NULL);
@@ -342,6 +353,7 @@ world_init(struct world *w, struct program *program)
 		peer_init(&w->upstream[i], w);
 	w->sandbox = sandbox_new(w->loop, &asks, w, 1, &err);
 	assert(w->sandbox != NULL);
+	w->sandbox->h2 = true;
 	sandbox_set_name(w->sandbox, SLICE("play"));
 	bool set = program == NULL ||
 	    sandbox_set_program(w->sandbox, program, 1,

@@ -21,6 +21,7 @@ struct peer {
 	bool is_client;
 	bool is_tls;	       /* the handshake happened ... */
 	enum alpn alpn;	       /* ... and chose that */
+	bool speaks_none;      /* ... or failed since nothing fits */
 	struct stream *stream; /* NULL once closed */
 };
 
@@ -54,6 +55,8 @@ struct world {
 	enum alpn chooses;	 /* upstreams, if it is offered */
 	enum alpn_offer offered; /* by the last dial */
 	bool fails;	    /* allocations may: what failed is tried again */
+	bool speaks_none;   /* handshakes fail: nothing offered is spoken */
+	bool breaks;	    /* they fail */
 	bool scribe_fails;  /* nothing can be recorded */
 	bool scribe_waits;  /* confirmations do not come */
 	bool scribe_behind; /* what is new waits */
