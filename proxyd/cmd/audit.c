@@ -16,6 +16,7 @@ static const char usage[] =
     "       duenna audit verify  [--json] [--open] [--key KEY] [--hash HASH] "
     "[FILE]\n"
     "       duenna audit replay  [--json] [--programs DIR] [FILE]\n"
+    "       duenna audit export  [--format otlp|csv] [FILTER...] [FILE]\n"
     "       duenna audit key     [--json]\n"
     "\n"
     "show     a log as a table; --all with what belongs to allowed requests\n"
@@ -24,6 +25,7 @@ static const char usage[] =
     "suggest  a policy that allows what its last run was refused\n"
     "verify   is it whole?  --open takes runs that do not end in `stop`\n"
     "replay   decide every record again from its facts\n"
+    "export   for a collector of OpenTelemetry, or for a table program\n"
     "key      the public half of this machine's audit key, for --key\n"
     "\n"
     "FILTER: --event EVENT, --reason REASON, --verdict allow|deny|report, --denied,\n"
@@ -43,6 +45,7 @@ enum option_id {
 	OPT_KEY,
 	OPT_HASH,
 	OPT_PROGRAMS,
+	OPT_FORMAT,
 	OPT_HELP,
 };
 
@@ -66,6 +69,7 @@ static const struct option options[] = {
 	{ "key", required_argument, NULL, OPT_KEY },
 	{ "hash", required_argument, NULL, OPT_HASH },
 	{ "programs", required_argument, NULL, OPT_PROGRAMS },
+	{ "format", required_argument, NULL, OPT_FORMAT },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
 };
@@ -86,19 +90,14 @@ static const struct {
 	{ "suggest", audit_suggest, TAKES_FILE | TAKES_FILTERS },
 	{ "verify", audit_verify, TAKES_FILE },
 	{ "replay", audit_replay, TAKES_FILE },
+	{ "export", audit_export, TAKES_FILE | TAKES_FILTERS },
 	{ "key", audit_key, 0 },
-};
-
-struct parsed {
-	struct audit_options o;
-	bool filters; /* one was given */
 };
 
 /* 0 to go on, else the exit status plus one. */
 static int
-take_option(struct parsed *p, int option)
+take_option(struct audit_options *o, int option)
 {
-	struct audit_options *o = &p->o;
 	char *end;
 
 	switch (option) {
@@ -126,6 +125,9 @@ take_option(struct parsed *p, int option)
 	case OPT_PROGRAMS:
 		o->programs = optarg;
 		return 0;
+	case OPT_FORMAT:
+		o->format = optarg;
+		return 0;
 	case 'n':
 		o->lines = strtoul(optarg, &end, 10);
 		if (optarg[0] >= '0' && optarg[0] <= '9' && *end == '\0')
@@ -139,7 +141,7 @@ take_option(struct parsed *p, int option)
 		break;
 	}
 	bool filter = option >= PICK_EVENT;
-	p->filters = p->filters || filter;
+	o->filters = o->filters || filter;
 	if (filter &&
 	    audit_pick_take(&o->pick, (enum audit_pick_option)option, optarg))
 		return 0;
@@ -150,15 +152,14 @@ take_option(struct parsed *p, int option)
 }
 
 static int
-run_command(size_t which, struct parsed *p, char **files, int n_files)
+run_command(size_t which, struct audit_options *o, char **files, int n_files)
 {
 	unsigned takes = commands[which].takes;
-	struct audit_options *o = &p->o;
 	enum err err = ERR_NONE;
 	struct buf path;
 	int status = CMD_NO;
 
-	if (p->filters && (takes & TAKES_FILTERS) == 0) {
+	if (o->filters && (takes & TAKES_FILTERS) == 0) {
 		fprintf(stderr, "duenna: audit: %s takes no filters\n",
 		    commands[which].name);
 		return CMD_USAGE;
@@ -195,7 +196,7 @@ say_unknown(const char *name)
 int
 audit_main(int argc, char **argv)
 {
-	struct parsed p = { .o = { .lines = 10 } };
+	struct audit_options o = { .lines = 10 };
 	int option;
 
 	if (argc >= 2 && strcmp(argv[1], "--help") == 0) {
@@ -205,13 +206,13 @@ audit_main(int argc, char **argv)
 	while (argc >= 2 &&
 	    (option = getopt_long(argc - 1, argv + 1, "fn:", options, NULL)) !=
 		-1) {
-		int done = take_option(&p, option);
+		int done = take_option(&o, option);
 		if (done != 0)
 			return done - 1;
 	}
 	for (size_t i = 0; argc >= 2 && i < COUNT_OF(commands); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
-			return run_command(i, &p, argv + 1 + optind,
+			return run_command(i, &o, argv + 1 + optind,
 			    argc - 1 - optind);
 	if (argc >= 2)
 		say_unknown(argv[1]);

@@ -2,7 +2,7 @@
 /*
  * `duenna audit`: what its subcommands share.  One file each: audit_show.c,
  * audit_tail.c, audit_report.c, audit_suggest.c, audit_verify.c (verify, key),
- * audit_replay.c.
+ * audit_replay.c, audit_export.c.
  */
 #ifndef CMD_AUDIT_H
 #define CMD_AUDIT_H
@@ -30,9 +30,11 @@ struct audit_options {
 	const char *programs; /* --programs: folder of program images */
 	const char *key;      /* --key: digits, or a file that has them */
 	const char *hash;     /* --hash: of a record that must be there */
+	const char *format;   /* --format: of export; NULL: otlp */
 	unsigned long lines;  /* -n: of tail */
 	bool json, all, once, open;
 	struct audit_pick pick;
+	bool filters; /* one of them was given */
 };
 
 /* Each: the exit status.  `o->file` is set for all but tail and key. */
@@ -43,6 +45,7 @@ int audit_suggest(const struct audit_options *o);
 int audit_verify(const struct audit_options *o);
 int audit_replay(const struct audit_options *o);
 int audit_key(const struct audit_options *o);
+int audit_export(const struct audit_options *o);
 
 /* --- audit_file.c -------------------------------------------------------- */
 
@@ -74,6 +77,13 @@ typedef bool audit_on_line(const struct line *l, struct slice in, off_t at,
 /* Every record from `from` to the end, or to a line that is cut.  False, and
  * said: it cannot be read. */
 MUST_USE bool audit_walk(struct audit_walk *w, audit_on_line *each, void *arg);
+
+/*
+ * Of a way that led to `n_rows` rows: false, and said, if lines on it are no
+ * records, or if filters took all of them.
+ */
+bool audit_end(const struct audit_options *o, const struct audit_walk *w,
+    uint64_t n_rows);
 
 /* --- audit_pick.c -------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,4 +121,19 @@ audit_walk(struct audit_walk *w, audit_on_line *each, void *arg)
 	buf_release(&store);
 	reader_release(&r);
 	return got != READER_FAILED;
+}
+
+bool
+audit_end(const struct audit_options *o, const struct audit_walk *w,
+    uint64_t n_rows)
+{
+	if (w->n_bad != 0)
+		fprintf(stderr,
+		    "duenna: audit: lines that are no records: %" PRIu64 "; "
+		    "`duenna audit verify` says which\n",
+		    w->n_bad);
+	if (n_rows == 0 && o->filters)
+		fprintf(stderr,
+		    "duenna: audit: no record of %s is such a one\n", w->path);
+	return w->n_bad == 0 && (n_rows != 0 || !o->filters);
 }

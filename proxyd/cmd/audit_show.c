@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 #include <unistd.h>
 
 #include "cmd/audit.h"
@@ -50,12 +49,11 @@ audit_show(const struct audit_options *o)
 		return CMD_NO;
 	audit_table_init(&t, o);
 	good = show(&t, &w);
-	if (w.n_bad != 0)
-		fprintf(stderr,
-		    "duenna: audit: lines that are no records: %" PRIu64 "; "
-		    "`duenna audit verify` says which\n",
-		    w.n_bad);
-	good = good && w.n_bad == 0;
+	good = good && audit_end(o, &w, t.n_rows);
+	if (t.n_rows == 0 && o->filters && !o->all && !o->json)
+		fputs("duenna: audit: --all also looks at what belongs to "
+		      "allowed requests\n",
+		    stderr);
 	audit_table_release(&t);
 	close(w.fd);
 	return good ? 0 : CMD_NO;

@@ -2,6 +2,8 @@
 """The log as people use it: what it suggests, how it is followed, what becomes
 of it when it is changed, killed, slow."""
 import contextlib
+import csv
+import io
 import json
 import os
 import signal
@@ -43,6 +45,39 @@ def test_what_is_suggested_loads_and_allows_what_was_refused(bed):
     assert got.out == '200 ' * 6, (said, got)
     got = here.run(BESIDE)
     assert got.out == '403 ' * 4, (said, got)
+
+
+def test_another_program_reads_what_is_exported(bed):
+    """As OTLP and as CSV: each record, each field."""
+    here = bed('- allow: https://api.test/v1/**\n  credential: api')
+    got = here.run('curl -sS https://api.test/v1/1; ' + REFUSED)
+    code, out, err = here.duenna('audit', 'export')
+    assert code == 0 and err == '', err
+    rows = []
+    for line in out.splitlines():
+        resource, = json.loads(line)['resourceLogs']
+        assert resource['resource']['attributes'] == [
+            {'key': 'service.name', 'value': {'stringValue': 'duenna'}}]
+        rows += resource['scopeLogs'][0]['logRecords']
+    assert len(rows) == len(got.audit)
+    for row, record in zip(rows, got.audit):
+        said = {a['key']: list(a['value'].items())[0]
+                for a in row['attributes']}
+        want = {k if '.' in k else 'duenna.' + k: (
+            ('boolValue', v) if isinstance(v, bool) else
+            ('stringValue', v) if isinstance(v, str) else
+            ('intValue', str(v)))
+            for k, v in record.items() if k not in ('time', 'event')}
+        assert said == want
+        assert row['eventName'] == 'duenna.' + record['event']
+    code, out, err = here.duenna('audit', 'export', '--format', 'csv')
+    assert code == 0 and err == '', err
+    table = list(csv.DictReader(io.StringIO(out, newline='')))
+    assert len(table) == len(got.audit)
+    for row, record in zip(table, got.audit):
+        assert {k: v for k, v in row.items() if v} == {
+            k: str(v).lower() if isinstance(v, bool) else str(v)
+            for k, v in record.items()}
 
 
 def test_nothing_refused_is_nothing_to_suggest(bed):

@@ -150,7 +150,7 @@ echo "${COMPREPLY[@]}"
     (['run', '--name', 'x', '--keep'], {'--keep-fd'}),
     (['init', '-'], {'--policy', '--last', '--log', '--force'}),
     (['audit', ''], {'show', 'tail', 'report', 'suggest', 'verify', 'replay',
-                     'key'}),
+                     'export', 'key'}),
     (['ca', 'b'], {'bundle'}),
     (['audit', 'show', '--rea'], {'--reason'}),
     (['run', '--', 'mkfif'], {'mkfifo'}),
