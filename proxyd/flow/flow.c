@@ -261,8 +261,11 @@ flow_abort(struct flow *f, enum reason reason)
 		return;
 	}
 	struct request *r;
-	LIST_FOREACH(r, &f->requests, entry)
+	LIST_FOREACH(r, &f->requests, entry) {
 		exchange_refuse(&r->x, reason, "");
+		/* An answer that is cut must not look whole. */
+		f->reset = f->reset || r->x.answering;
+	}
 	(void)flow_stop(f, reason, "");
 }
 
