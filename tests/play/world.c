@@ -17,13 +17,6 @@
 
 /* --- the other roles ----------------------------------------------------- */
 
-enum asked_kind {
-	ASKED_WRITTEN,
-	ASKED_DIAL,
-	ASKED_RELEASE,
-	ASKED_SHAKE,
-};
-
 struct asked {
 	struct asked *next;
 	enum asked_kind kind;
@@ -299,16 +292,9 @@ released(const struct world *w, const struct asked *q)
 	return w->value_of == NULL ? w->secret : w->value_of(w, q->credential);
 }
 
-/* Answer the oldest question that is not held; false: there is none. */
-static bool
-answer_one(struct world *w)
+static void
+answer(struct world *w, struct asked *q)
 {
-	struct asked *q = w->asked;
-
-	while (q != NULL && waits(w, q))
-		q = q->next;
-	if (q == NULL)
-		return false;
 	asked_unlink(w, q);
 	switch (q->kind) {
 	case ASKED_WRITTEN:
@@ -325,7 +311,31 @@ answer_one(struct world *w)
 		break;
 	}
 	free(q);
-	return true;
+}
+
+/* Answer the oldest question that is not held; false: there is none. */
+static bool
+answer_one(struct world *w)
+{
+	struct asked *q = w->asked;
+
+	while (q != NULL && waits(w, q))
+		q = q->next;
+	if (q != NULL)
+		answer(w, q);
+	return q != NULL;
+}
+
+bool
+world_answer(struct world *w, enum asked_kind kind, bool now)
+{
+	struct asked *q = w->asked;
+
+	while (q != NULL && q->kind != kind)
+		q = q->next;
+	if (q != NULL && now)
+		answer(w, q);
+	return q != NULL;
 }
 
 /* --- the world ----------------------------------------------------------- */
@@ -431,6 +441,13 @@ check_settled(struct world *w)
 }
 
 void
+world_move(struct world *w)
+{
+	turn(w);
+	check_settled(w);
+}
+
+void
 world_turn(struct world *w)
 {
 	for (bool more = true; more;) {
@@ -466,40 +483,4 @@ world_pass(struct world *w, uint64_t ms)
 	set_clock(w);
 	timer_fire_due();
 	world_turn(w);
-}
-
-void
-world_put_hello(struct buf *out, struct slice name, enum alpn_offer offer)
-{
-	uint8_t bytes[512];
-	struct wr w = wr_of(bytes, sizeof(bytes));
-	size_t sni = name.n == 0 ? 0 : 9 + name.n;
-	struct slice list = alpn_offer_list(offer);
-	size_t extensions = sni + (list.n != 0 ? 6 + list.n : 0);
-	size_t body = 2 + 32 + 1 + 4 + 2 + 2 + extensions;
-
-	wr_bytes(&w, SLICE("\x16\x03\x01"));
-	wr_u16(&w, (uint16_t)(body + 4));
-	wr_u8(&w, 1);
-	wr_number(&w, body, 3);
-	wr_u16(&w, 0x0303);
-	for (uint8_t i = 0; i < 32; i++)
-		wr_u8(&w, i);
-	wr_u8(&w, 0);			       /* no session */
-	wr_bytes(&w, SLICE("\0\x02\x13\x01")); /* one suite */
-	wr_bytes(&w, SLICE("\x01\0"));	       /* no compression */
-	wr_u16(&w, (uint16_t)extensions);
-	if (name.n != 0) {
-		wr_u16(&w, 0);
-		wr_u16(&w, (uint16_t)(name.n + 5));
-		wr_u16(&w, (uint16_t)(name.n + 3));
-		wr_u8(&w, 0);
-		wr_slice16(&w, name);
-	}
-	if (list.n != 0) {
-		wr_u16(&w, 16);
-		wr_u16(&w, (uint16_t)(list.n + 2));
-		wr_slice16(&w, list);
-	}
-	buf_put(out, wr_slice(&w));
 }

@@ -25,6 +25,14 @@ struct peer {
 	struct stream *stream; /* NULL once closed */
 };
 
+/* What the other roles are asked. */
+enum asked_kind {
+	ASKED_WRITTEN,
+	ASKED_DIAL,
+	ASKED_RELEASE,
+	ASKED_SHAKE,
+};
+
 #define WORLD_CLIENTS_MAX 64
 #define WORLD_UPSTREAMS_MAX 64
 #define WORLD_RECORDS_MAX 512
@@ -82,6 +90,12 @@ size_t world_n_accounted(const struct world *w);
 
 /* Let everything happen that can. */
 void world_turn(struct world *w);
+
+/* The same, but nothing that was asked is answered. */
+void world_move(struct world *w);
+
+/* Is this asked?  The oldest such question is answered, if that is wanted. */
+bool world_answer(struct world *w, enum asked_kind kind, bool now);
 
 /* Time passes: timers that are due fire, then everything happens. */
 void world_pass(struct world *w, uint64_t ms);
