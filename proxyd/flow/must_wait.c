@@ -5,80 +5,63 @@
 #include "flow/pass.h"
 #include "flow/request.h"
 
-/* All streams of a flow: client, upstream, one that is reached, one that
- * chooses, a passing. */
-#define STREAMS_MAX 5
-
-struct streams {
-	const struct stream *at[STREAMS_MAX];
-	size_t n;
-};
-
 static void
-add(struct streams *list, const struct stream *s)
-{
-	if (s != NULL)
-		list->at[list->n++] = s;
-}
-
-static struct streams
-streams_of(const struct flow *f)
-{
-	struct streams list = { .n = 0 };
-
-	add(&list, f->client);
-	if (f->request != NULL) {
-		add(&list, f->request->x.upstream);
-		add(&list, f->request->reaching);
-	}
-	if (f->choose != NULL)
-		add(&list, f->choose->upstream);
-	if (f->pass != NULL)
-		add(&list, f->pass->upstream);
-	return list;
-}
-
-static void
-bug(const struct flow *f, const char *what)
+bug(const struct flow *f, const struct request *r, const char *what)
 {
 	log_error("%s in %s%s%s: %s", f->name, phase_name(f->phase),
-	    f->request == NULL ? "" : ", ",
-	    f->request == NULL ? "" : exchange_phase_name(f->request->x.phase),
-	    what);
+	    r == NULL ? "" : ", ",
+	    r == NULL ? "" : exchange_phase_name(r->x.phase), what);
 	abort();
 }
 
+/* May an event of it wake somebody?  One that should come is there. */
 static bool
-has_deadline(const struct flow *f)
+is_armed(const struct flow *f, const struct request *r, const struct stream *s)
 {
-	return timer_is_set(&f->limit) ||
-	    (f->request != NULL && timer_is_set(&f->request->x.limit));
+	if (s == NULL)
+		return false;
+	if (stream_is_stuck(s))
+		bug(f, r, "a stream should go on, and no event will come");
+	return stream_is_armed(s);
 }
 
-/* Another role owes an answer, or a confirmation. */
-static bool
-has_asked(const struct flow *f)
+static void
+check(const struct flow *f, const struct request *r, bool has_deadline,
+    bool armed)
 {
-	const struct sandbox *sb = f->sandbox;
+	/* Another role owes a confirmation, or will be no longer behind. */
+	armed = armed || f->n_records != 0 ||
+	    f->sandbox->asks->is_behind(f->sandbox->asks_arg);
+	if (!has_deadline)
+		bug(f, r, "waits without a deadline");
+	if (!armed)
+		bug(f, r, "waits for nothing but its deadline");
+}
 
-	return f->asked != NULL || f->n_records != 0 ||
-	    (f->request != NULL && f->request->asked != NULL) ||
-	    sb->asks->is_behind(sb->asks_arg);
+static void
+check_request(const struct flow *f, const struct request *r)
+{
+	bool client = is_armed(f, r, r->x.client);
+	bool upstream = is_armed(f, r, r->x.upstream);
+	bool reaching = is_armed(f, r, r->reaching);
+
+	check(f, r, timer_is_set(&r->x.limit),
+	    client || upstream || reaching || r->asked != NULL ||
+		r->n_records != 0);
 }
 
 void
 flow_must_wait(const struct flow *f)
 {
-	const struct streams list = streams_of(f);
-	bool armed = has_asked(f);
+	const struct request *r;
+	bool client = is_armed(f, NULL, f->client);
+	bool passes = f->pass != NULL && is_armed(f, NULL, f->pass->upstream);
+	bool chooses =
+	    f->choose != NULL && is_armed(f, NULL, f->choose->upstream);
 
-	for (size_t i = 0; i < list.n; i++) {
-		if (stream_is_stuck(list.at[i]))
-			bug(f, "a stream should go on, and no event will come");
-		armed = armed || stream_is_armed(list.at[i]);
-	}
-	if (!has_deadline(f))
-		bug(f, "waits without a deadline");
-	if (!armed)
-		bug(f, "waits for nothing but its deadline");
+	LIST_FOREACH(r, &f->requests, entry)
+		check_request(f, r);
+	if (LIST_EMPTY(&f->requests))
+		check(f, NULL, timer_is_set(&f->limit),
+		    client || passes || chooses || f->asked != NULL);
 }
