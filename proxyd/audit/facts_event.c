@@ -219,7 +219,8 @@ facts_from_event(const struct event *e, struct facts *f)
 	    event_text_of(e, FIELD_FACTS_KIND));
 	enum scheme scheme = scheme_find(event_text_of(e, FIELD_SCHEME));
 
-	if (kind < 0 || (scheme == SCHEME_COUNT && kind != FACTS_NAME))
+	if (kind < 0 || (scheme == SCHEME_COUNT && kind != FACTS_NAME) ||
+	    scheme_is_upgrade(scheme))
 		return false;
 	*f = (struct facts){ .kind = (enum facts_kind)kind };
 	f->now_s = event_number_of(e, FIELD_NOW);

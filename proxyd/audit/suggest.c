@@ -117,7 +117,7 @@ why_not(const struct event *e)
 		return "its address is not public; see `addresses` and "
 		       "`private`";
 	case REASON_HTTP_UPGRADE:
-		return "an upgrade; no rule allows one";
+		return "an upgrade; only a `wss` or `ws` rule allows one";
 	case REASON_CRED_CLIENT_AUTH:
 		return "a credential of the client's own; see "
 		       "`foreign_credentials`";

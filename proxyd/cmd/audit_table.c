@@ -82,7 +82,8 @@ void
 audit_put_url(struct buf *out, const struct event *e)
 {
 	struct slice host = event_text_of(e, FIELD_HOST);
-	bool https = slice_eq_str(event_text_of(e, FIELD_SCHEME), "https");
+	struct slice scheme = event_text_of(e, FIELD_SCHEME);
+	bool https = slice_eq_str(scheme, "https");
 	uint64_t port = event_number_of(e, FIELD_PORT);
 	/* It said nothing that was understood: whether it was HTTP, who knows. */
 	bool bare = event_has(e, FIELD_FACTS_KIND) && host.n == 0 &&
@@ -99,7 +100,9 @@ audit_put_url(struct buf *out, const struct event *e)
 	if (host.n == 0)
 		host = event_text_of(e, FIELD_DST_ADDRESS);
 	if (event_has(e, FIELD_SCHEME) && !bare) {
-		escape_show(out, e->text[FIELD_SCHEME]);
+		if (event_number_of(e, FIELD_UPGRADE) != 0)
+			scheme = https ? SLICE("wss") : SLICE("ws");
+		escape_show(out, scheme);
 		buf_put_str(out, "://");
 	}
 	bool v6 = host.n != 0 && memchr(host.p, ':', host.n) != NULL;

@@ -143,11 +143,14 @@ read_url(struct explain *e, struct facts *f)
 	    find_scheme(e->target.scheme) == SCHEME_COUNT) {
 		fprintf(stderr,
 		    "duenna: explain: '%s' is no URL that begins with "
-		    "https://, http://, tls:// or tcp://: %s\n",
+		    "https://, http://, wss://, ws://, tls:// or tcp://: "
+		    "%s\n",
 		    e->url, fail.detail);
 		return false;
 	}
-	f->scheme = find_scheme(e->target.scheme);
+	enum scheme scheme = find_scheme(e->target.scheme);
+	f->scheme = scheme_below(scheme);
+	f->upgrade = scheme_is_upgrade(scheme);
 	f->host = host_slice(&e->target.authority.host);
 	f->port = e->target.authority.has_port ? e->target.authority.port :
 						 scheme_port(f->scheme);
@@ -192,7 +195,7 @@ set_kind(const struct program *p, struct facts *f)
 	f->scheme = kind;
 	f->has_sni = kind == SCHEME_TLS && f->has_sni;
 	f->method = f->path = f->query = (struct slice){ 0 };
-	f->has_query = false;
+	f->has_query = f->upgrade = false;
 }
 
 static void

@@ -29,6 +29,13 @@ is_whole(const struct load_pattern *p)
 	return slice_eq(p->path, slice_of(every, sizeof(every)));
 }
 
+/* Whoever it reaches can be sent data. */
+static bool
+sends(const struct load_rule *rule, const struct load_pattern *p)
+{
+	return writes(rule) || scheme_is_upgrade(p->scheme);
+}
+
 static void
 advise_wildcard(const struct read *r, const struct load_rule *rule,
     const struct load_pattern *p)
@@ -49,11 +56,28 @@ advise_wildcard(const struct read *r, const struct load_rule *rule,
 		    SLICE_ARG(p->host.text),
 		    rule->limits.names != 0 ? rule->limits.names :
 					      LIMIT_NAMES_PER_HOUR);
-	if (writes(rule))
+	if (sends(rule, p))
 		load_advise(r->report, p->at,
-		    "methods that write, to every host of `%.*s`: whoever has "
+		    "%s, to every host of `%.*s`: whoever has "
 		    "one can be sent data",
+		    writes(rule) ? "methods that write" : "WebSockets",
 		    SLICE_ARG(p->host.text));
+}
+
+/* What is said behind an upgrade. */
+static void
+advise_upgrade(const struct read *r, const struct load_rule *rule,
+    const struct load_pattern *p)
+{
+	load_advise(r->report, p->at,
+	    "`%.*s`: what goes either way behind the upgrade is counted and "
+	    "limited, not looked at",
+	    SLICE_ARG(p->text));
+	if (rule->n_credentials != 0)
+		load_advise(r->report, p->at,
+		    "`%.*s` with a credential: what comes behind the upgrade "
+		    "is not searched for it",
+		    SLICE_ARG(p->text));
 }
 
 /* What nobody looks at any more, in a rule that passes bytes unread. */
@@ -86,9 +110,11 @@ advise_pattern(const struct read *r, const struct load_rule *rule,
 {
 	if (is_wild(&p->host))
 		advise_wildcard(r, rule, p);
-	if (p->scheme == SCHEME_HTTP)
+	if (scheme_below(p->scheme) == SCHEME_HTTP)
 		load_advise(r->report, p->at,
 		    "plain HTTP: anybody on the way can read and change it");
+	if (scheme_is_upgrade(p->scheme))
+		advise_upgrade(r, rule, p);
 	advise_passed(r, p);
 	if (rule->n_credentials != 0 && writes(rule) && is_whole(p))
 		load_advise(r->report, p->at,

@@ -28,6 +28,19 @@ patterns_differ_in_kind(const struct load_pattern *a,
 	    a->port == b->port && pattern_host_covers(&a->host, &b->host);
 }
 
+/* Does a pattern of `rule` match what `b` does, method and query aside? */
+static bool
+pattern_of_covers(const struct load_rule *rule, const struct load_pattern *a,
+    const struct load_pattern *b)
+{
+	struct load_pattern below = *b;
+
+	/* What denies requests denies those that ask for an upgrade, too. */
+	if (rule->deny && !scheme_is_upgrade(a->scheme))
+		below.scheme = scheme_below(b->scheme);
+	return pattern_covers(a, &below);
+}
+
 static bool
 spend(struct look *l)
 {
@@ -60,7 +73,7 @@ route_hides(struct look *l, uint32_t a, uint32_t b)
 	/* What only `encoded_slash` lets through is not hidden. */
 	if (rb->encoded_slash && !ra->encoded_slash && !ra->deny)
 		return false;
-	return pattern_covers(l->h->patterns[a], l->h->patterns[b]);
+	return pattern_of_covers(ra, l->h->patterns[a], l->h->patterns[b]);
 }
 
 /* The first route before `route`, of host `host`, that hides it. */
@@ -135,7 +148,9 @@ look_at_rule(struct look *l, struct load_rule *rule, uint32_t first)
 static bool
 routes_meet(const struct load_pattern *a, const struct load_pattern *b)
 {
-	return (a->scheme == b->scheme || scheme_is_passed(b->scheme)) &&
+	return (a->scheme == b->scheme ||
+		   a->scheme == scheme_below(b->scheme) ||
+		   scheme_is_passed(b->scheme)) &&
 	    a->port == b->port &&
 	    (pattern_host_covers(&a->host, &b->host) ||
 		pattern_host_covers(&b->host, &a->host));

@@ -170,9 +170,9 @@ pattern_read_host(const struct read *r, const struct doc_node *node,
 	    read_host(r, node, text, host);
 }
 
-static const char *const later_schemes[] = { "wss", "ws", "git+https" };
+static const char *const later_schemes[] = { "git+https" };
 
-#define SCHEMES "`https://`, `http://`, `tls://` or `tcp://`"
+#define SCHEMES "`https://`, `http://`, `wss://`, `ws://`, `tls://` or `tcp://`"
 
 /* Where "://" stands, or text.n. */
 static size_t
@@ -315,16 +315,18 @@ advise_port(const struct read *r, const struct doc_node *node,
 	static const uint16_t other[] = { 21, 22, 23, 25, 53, 80, 110, 143, 389,
 		3306, 5432, 6379 };
 
-	if (p->scheme == SCHEME_HTTP && p->port == 443)
+	enum scheme below = scheme_below(p->scheme);
+
+	if (below == SCHEME_HTTP && p->port == 443)
 		load_warn(r->report, read_at(r, node),
-		    "`http` on port 443: TLS is usual there, and is refused");
-	for (size_t i = 0; p->scheme == SCHEME_HTTPS && i < COUNT_OF(other);
-	     i++)
+		    "`%s` on port 443: TLS is usual there, and is refused",
+		    scheme_name(p->scheme));
+	for (size_t i = 0; below == SCHEME_HTTPS && i < COUNT_OF(other); i++)
 		if (p->port == other[i])
 			load_warn(r->report, read_at(r, node),
-			    "`https` on port %u, where another protocol is "
+			    "`%s` on port %u, where another protocol is "
 			    "usual",
-			    p->port);
+			    scheme_name(p->scheme), p->port);
 }
 
 static bool

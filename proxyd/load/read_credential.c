@@ -32,6 +32,11 @@ add_only(struct read_owner *o, const struct doc_node *node,
 	struct load_pattern *p = &c->only[c->n_only];
 	if (!pattern_read(&o->r, node, false, p))
 		return false;
+	if (scheme_is_upgrade(p->scheme))
+		return read_refuse(&o->r, node,
+		    "`%s://`: expected `https://`, which stands for the "
+		    "`wss://` of the same place, too",
+		    scheme_name(p->scheme));
 	if (p->scheme != SCHEME_HTTPS)
 		return read_refuse(&o->r, node,
 		    "a token never goes over plain HTTP: expected `https://`");

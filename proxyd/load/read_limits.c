@@ -49,20 +49,26 @@ only_pattern(const struct image *m, uint32_t i)
 	return p;
 }
 
-/* A wildcard carries a token only if `only:` has that very wildcard. */
+/*
+ * A wildcard carries a token only if `only:` has that very wildcard.  The
+ * request that asks for an upgrade is one of https, and has the token.
+ */
 static bool
 only_covers(const struct load_pattern *only, const struct load_pattern *p)
 {
 	bool wild = p->host.kind == HOST_STAR || p->host.kind == HOST_DOUBLE;
+	struct load_pattern below = *p;
+
+	below.scheme = scheme_below(p->scheme);
 
 	if (wild &&
 	    (only->host.kind != p->host.kind ||
 		!slice_eq(only->host.behind, p->host.behind)))
 		return false;
 	if (wild)
-		return only->scheme == p->scheme && only->port == p->port &&
+		return only->scheme == below.scheme && only->port == p->port &&
 		    pathglob_covers(only->path, p->path);
-	return pattern_covers(only, p);
+	return pattern_covers(only, &below);
 }
 
 static bool
@@ -79,11 +85,13 @@ check_only(struct read_policy *p, uint32_t credential,
 
 	if (scheme_is_passed(pattern->scheme))
 		return false; /* it has no credential at all: read_rule.c */
-	if (pattern->scheme != SCHEME_HTTPS) {
+	if (scheme_below(pattern->scheme) != SCHEME_HTTPS) {
 		load_error(p->r.report, pattern->at,
-		    "credential `%.*s` on an `http` rule: a token never goes "
+		    "credential `%.*s` on %s `%s` rule: a token never goes "
 		    "over plain HTTP",
-		    SLICE_ARG(name));
+		    SLICE_ARG(name),
+		    pattern->scheme == SCHEME_HTTP ? "an" : "a",
+		    scheme_name(pattern->scheme));
 		return false;
 	}
 	for (uint32_t i = first; i < first + n; i++) {

@@ -240,6 +240,43 @@ check_passed(const struct read *r, const struct doc_node *node,
 	return good;
 }
 
+/* What a rule without `methods:` allows. */
+static uint32_t
+usual_methods(const struct load_rule *rule)
+{
+	for (uint32_t i = 0; i < rule->n_patterns; i++)
+		if (!scheme_is_upgrade(rule->patterns[i].scheme))
+			return METHODS_DEFAULT;
+	return METHOD_BIT(METHOD_GET);
+}
+
+/*
+ * The request that asks for an upgrade is a GET, and only one that is enforced
+ * is let through.
+ */
+static bool
+check_upgrade(const struct read *r, const struct doc_node *node,
+    struct load_rule *rule)
+{
+	static const char *const keys[] = { "methods", "report" };
+	const struct load_pattern *upgrade = NULL;
+	bool good = true;
+
+	for (uint32_t i = 0; i < rule->n_patterns && upgrade == NULL; i++)
+		if (scheme_is_upgrade(rule->patterns[i].scheme))
+			upgrade = &rule->patterns[i];
+	for (size_t i = 0; upgrade != NULL && i < COUNT_OF(keys); i++) {
+		const struct doc_node *value = read_find_key(node, keys[i]);
+		if (value != NULL)
+			good = read_refuse(r, value,
+			    "`%s` says nothing of `%.*s`: a WebSocket is "
+			    "opened by a GET, and allowed or not; write "
+			    "another rule for other URLs",
+			    keys[i], SLICE_ARG(upgrade->text));
+	}
+	return good;
+}
+
 static bool
 read_rule_name(struct read_policy *p, const struct doc_node *node,
     uint32_t index, struct load_rule *rule)
@@ -287,9 +324,10 @@ read_rule(struct read_policy *p, const struct doc_node *node, uint32_t index,
 	if (suffix != NULL)
 		good = read_bool(&p->r, suffix, &rule->public_suffix) && good;
 	good = read_kind(p, node, unknown, rule) && good;
-	good = good && check_passed(&p->r, node, rule);
+	good = good && check_passed(&p->r, node, rule) &&
+	    check_upgrade(&p->r, node, rule);
 	rule->any_method = rule->deny;
-	rule->methods = METHODS_DEFAULT;
+	rule->methods = usual_methods(rule);
 	for (size_t i = 0; i < COUNT_OF(keys); i++) {
 		const struct doc_node *value = read_find(node, keys[i]);
 		if (value != NULL)

@@ -28,7 +28,8 @@ put_url(struct buf *out, const struct facts *f)
 	bool v6 = f->host.n != 0 && memchr(f->host.p, ':', f->host.n) != NULL;
 	struct slice host = f->host.n == 0 && f->has_sni ? f->sni : f->host;
 
-	buf_putf(out, "%s://", scheme_name(f->scheme));
+	buf_putf(out, "%s://",
+	    scheme_name(f->upgrade ? scheme_above(f->scheme) : f->scheme));
 	buf_put_str(out, v6 ? "[" : "");
 	put_shown(out, host);
 	buf_put_str(out, v6 ? "]" : "");
@@ -144,12 +145,12 @@ put_no_rule(struct buf *out, const struct program *p, const struct facts *f,
 	put_url(out, f);
 	if (v->reason == REASON_HTTP_QUERY_DENIED)
 		buf_put_str(out, " with this query");
-	if (v->reason == REASON_HTTP_UPGRADE && f->upgrade)
-		buf_put_str(out, " with an upgrade");
 	put_expired(out, p, f);
 	if (v->nearest != VERDICT_NONE)
 		put_nearest(out, p, f, v);
-	else
+	/* Requests are allowed there, and the line for upgrades is another. */
+	if (v->nearest == VERDICT_NONE ||
+	    (v->reason == REASON_HTTP_UPGRADE && f->upgrade))
 		put_missing_rule(out, f);
 }
 

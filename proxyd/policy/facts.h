@@ -66,7 +66,7 @@ struct facts {
 	uint64_t now_s;
 	struct ip dst; /* where the client connected to; family 0: unknown */
 	uint16_t port; /* the port it connected to; 0: unknown */
-	enum scheme scheme;
+	enum scheme scheme; /* of the connection: never ws or wss */
 	bool has_sni;
 	struct slice sni;  /* canonical */
 	struct slice host; /* canonical: name, or text of a literal address */
@@ -77,7 +77,7 @@ struct facts {
 	struct slice path;   /* canonical */
 	bool has_query;
 	struct slice query; /* raw, behind the `?`; grammar was checked */
-	bool upgrade;	    /* an Upgrade was asked for */
+	bool upgrade;	    /* a WebSocket was asked for: ws or wss */
 
 	uint32_t foreign; /* bits of enum foreign_slot */
 	bool signed_url;  /* a query key of the table of URL signatures */

@@ -251,8 +251,8 @@ could_allow(struct ask *a)
 			continue;
 		f.port =
 		    (uint16_t)image_word(a->m, TABLE_ROUTES, r, ROUTE_PORT);
-		f.scheme = (enum scheme)image_word(a->m, TABLE_ROUTES, r,
-		    ROUTE_SCHEME);
+		f.scheme = scheme_below((enum scheme)image_word(a->m,
+		    TABLE_ROUTES, r, ROUTE_SCHEME));
 		could = first_word(a, &a->found, &denies) == PROGRESS_SCHEME &&
 		    denies == VERDICT_NONE;
 	}
@@ -311,6 +311,7 @@ static enum reason
 judge_rules(struct ask *a, const struct walk_request *request)
 {
 	enum progress best = PROGRESS_NONE, enforced = PROGRESS_SCHEME;
+	bool reached = false; /* by any, a hidden one too */
 	struct walk w;
 
 	walk_init(&w, a->m, &a->found, a->f);
@@ -328,6 +329,8 @@ judge_rules(struct ask *a, const struct walk_request *request)
 			return (flags & RULE_DENY) != 0 ? REASON_DENY_RULE :
 							  carry_judge(a);
 		}
+		if (come >= PROGRESS_SCHEME && (flags & RULE_DENY) == 0)
+			reached = true;
 		if ((flags & (RULE_DENY | RULE_REPORT | RULE_HIDDEN)) == 0 &&
 		    come > enforced)
 			enforced = come;
@@ -338,10 +341,11 @@ judge_rules(struct ask *a, const struct walk_request *request)
 	}
 	/*
 	 * The connection is one that some rule could allow, if only one that
-	 * is hidden: what is missing is no port and no scheme.
+	 * is hidden: what is missing is no port and no scheme, unless it is
+	 * the upgrade.
 	 */
-	if (best < PROGRESS_SCHEME && !a->f->upgrade)
-		best = PROGRESS_SCHEME;
+	if (best < PROGRESS_SCHEME)
+		best = reached ? PROGRESS_SCHEME : PROGRESS_PORT;
 	return reason_of(a, best);
 }
 

@@ -9,6 +9,8 @@ static const struct {
 	[SCHEME_HTTPS] = { "https", 443 },
 	[SCHEME_TLS] = { "tls", 443 },
 	[SCHEME_TCP] = { "tcp", 0 },
+	[SCHEME_WS] = { "ws", 80 },
+	[SCHEME_WSS] = { "wss", 443 },
 };
 
 const char *

@@ -43,6 +43,12 @@ flags_of(const struct image *m, uint32_t route)
 	return image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS);
 }
 
+static enum scheme
+scheme_of(const struct image *m, uint32_t route)
+{
+	return (enum scheme)image_word(m, TABLE_ROUTES, route, ROUTE_SCHEME);
+}
+
 bool
 walk_is_deny(const struct image *m, uint32_t route)
 {
@@ -102,6 +108,9 @@ walk_is_total(const struct image *m, uint32_t route)
 	const uint32_t want = RULE_DENY | RULE_ANY_METHOD;
 	uint32_t flags = flags_of(m, route);
 
+	/* A connection without upgrades may still be wanted. */
+	if (scheme_is_upgrade(scheme_of(m, route)))
+		return false;
 	return (flags & (want | RULE_QUERY)) == want &&
 	    slice_eq(image_string(m, TABLE_ROUTES, route, ROUTE_PATH_S),
 		SLICE("/\x02"));
@@ -116,8 +125,7 @@ walk_kind(const struct image *m, const struct host_matches *found,
 	walk_init(&w, m, found, NULL);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
 		if (image_word(m, TABLE_ROUTES, r, ROUTE_PORT) == port)
-			return scheme_kind((enum scheme)image_word(m,
-			    TABLE_ROUTES, r, ROUTE_SCHEME));
+			return scheme_kind(scheme_of(m, r));
 	return SCHEME_HTTPS;
 }
 
@@ -127,8 +135,7 @@ walk_connect(const struct image *m, uint32_t route, const struct facts *f)
 	if (f->port != 0 &&
 	    image_word(m, TABLE_ROUTES, route, ROUTE_PORT) != f->port)
 		return PROGRESS_HOST;
-	if (image_word(m, TABLE_ROUTES, route, ROUTE_SCHEME) !=
-	    (uint32_t)f->scheme)
+	if (scheme_below(scheme_of(m, route)) != f->scheme)
 		return PROGRESS_PORT;
 	return PROGRESS_SCHEME;
 }
@@ -145,7 +152,9 @@ walk_request(const struct image *m, uint32_t route,
 
 	if (come != PROGRESS_SCHEME)
 		return come;
-	if (r->facts->upgrade && !deny)
+	/* What denies requests denies those that ask for an upgrade, too. */
+	if (scheme_is_upgrade(scheme_of(m, route)) ? !r->facts->upgrade :
+						     r->facts->upgrade && !deny)
 		return PROGRESS_PORT;
 	if (!deny && r->encoded_slash &&
 	    ((flags & RULE_ENCODED_SLASH) == 0 || r->encoded_dots))

@@ -66,7 +66,10 @@ struct walk_request {
 enum scheme walk_kind(const struct image *m, const struct host_matches *found,
     uint16_t port);
 
-/* How far a route comes with port and scheme alone; PROGRESS_SCHEME: with both. */
+/*
+ * How far a route comes with port and scheme alone; PROGRESS_SCHEME: with both.
+ * One of ws or wss comes as far as one of the scheme below it.
+ */
 enum progress walk_connect(const struct image *m, uint32_t route,
     const struct facts *f);
 

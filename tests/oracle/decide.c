@@ -71,11 +71,13 @@ on_ask(const char *method, const char *url, bool nearest)
 		puts("? -");
 		return;
 	}
-	f.scheme = scheme_find(t.scheme);
-	if (f.scheme == SCHEME_COUNT) {
+	enum scheme scheme = scheme_find(t.scheme);
+	if (scheme == SCHEME_COUNT) {
 		puts("? -");
 		return;
 	}
+	f.scheme = scheme_below(scheme);
+	f.upgrade = scheme_is_upgrade(scheme);
 	f.port = scheme_port(f.scheme);
 	if (t.authority.has_port)
 		f.port = t.authority.port;

@@ -153,10 +153,11 @@ bed_request(const struct program *p, const char *method, const char *url)
 		.method = slice_of_str(method) };
 	struct slice rest = slice_of_str(url);
 
-	f.scheme = slice_has_prefix(rest, SLICE("https:")) ? SCHEME_HTTPS :
-							     SCHEME_HTTP;
-	f.port = f.scheme == SCHEME_HTTPS ? 443 : 80;
-	rest = slice_from(rest, f.scheme == SCHEME_HTTPS ? 8 : 7);
+	enum scheme scheme = scheme_find(take(&rest, ":"));
+	f.scheme = scheme_below(scheme);
+	f.upgrade = scheme_is_upgrade(scheme);
+	f.port = scheme_port(scheme);
+	rest = slice_from(rest, 3);
 	f.host = take(&rest, ":/?");
 	if (rest.n != 0 && rest.p[0] == ':') {
 		rest = slice_from(rest, 1);

@@ -57,6 +57,18 @@ static const struct {
 	    "its own" },
 	{ "encoded slashes", "{allow: 'https://a.test/', encoded_slash: true}",
 	    "`encoded_slash: true`: the origin may read `%2F`" },
+	{ "a WebSocket", "{allow: 'wss://a.test/x'}",
+	    "`wss://a.test/x`: what goes either way behind the upgrade is "
+	    "counted and limited, not looked at" },
+	{ "WebSockets below", "{allow: 'wss://*.a.test/x'}",
+	    "WebSockets, to every host of `*.a.test`: whoever has one can be "
+	    "sent data" },
+	{ "a plain WebSocket", "{allow: 'ws://a.test/x'}",
+	    "plain HTTP: anybody on the way can read and change it" },
+	{ "a WebSocket with a credential",
+	    "{allow: 'wss://a.test/x', credential: t}",
+	    "`wss://a.test/x` with a credential: what comes behind the "
+	    "upgrade is not searched for it" },
 	{ "addresses", "{allow: 'https://a.test/', addresses: [10.1.2.3]}",
 	    "`addresses:` opens `10.1.2.3`, which is not public" },
 };

@@ -104,6 +104,21 @@ static const struct {
 	    NULL },
 	{ "tcp on port 443", "[{allow: 'tcp://a.test:443'}]",
 	    "`tcp` on port 443: `https`, `http` or `tls` would see more" },
+	{ "an upgrade behind requests",
+	    "[{allow: 'https://a.test/**'}, {allow: 'wss://a.test/x'}]", NULL },
+	{ "an upgrade behind an upgrade",
+	    "[{allow: 'wss://a.test/**'}, {allow: 'wss://a.test/x'}]", HIDDEN },
+	{ "an upgrade behind a deny rule of requests",
+	    "[{deny: 'https://a.test/x'}, {allow: 'wss://a.test/x'}]", HIDDEN },
+	{ "an upgrade behind a deny rule of other methods",
+	    "[{deny: 'https://a.test/x', methods: [POST]}, {allow: "
+	    "'wss://a.test/x'}]",
+	    NULL },
+	{ "requests behind a deny rule of upgrades",
+	    "[{deny: 'wss://a.test/**'}, {allow: 'https://a.test/x'}]",
+	    NOTHING },
+	{ "ws on port 443", "[{allow: 'ws://a.test:443/x'}]",
+	    "`ws` on port 443: TLS is usual there" },
 	{ "every name", "[{allow: 'https://**/**'}]", "`**` is every name" },
 };
 
