@@ -53,6 +53,20 @@ mask_head(struct request *r)
 	}
 }
 
+/* Behind an upgrade `body` counts for either way. */
+static bool
+count_down(struct request *r)
+{
+	struct stage *stage;
+
+	if (!r->facts.upgrade || !spend_wants_body(&r->spend))
+		return true;
+	stage = spend_stage(&r->spend, SPEND_DOWN);
+	if (stage != NULL)
+		stages_add(&r->x.down.stages, stage);
+	return stage != NULL;
+}
+
 bool
 request_answered(struct exchange *x, void *arg)
 {
@@ -60,6 +74,8 @@ request_answered(struct exchange *x, void *arg)
 	const struct http_response *res = &x->res;
 	struct stage *mask;
 
+	if (res->status == 101 && !count_down(r))
+		return refuse(r, REASON_INTERNAL, "out of memory");
 	if (!r->verdict.search_answer || r->forms == NULL)
 		return true;
 	mask_head(r);

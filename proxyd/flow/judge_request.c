@@ -10,6 +10,7 @@
 #include "flow/record.h"
 #include "flow/request.h"
 #include "wire/query.h"
+#include "wire/upgrade.h"
 #include "wire/urlpath.h"
 
 static void
@@ -113,6 +114,16 @@ look_for_credentials(struct request *r)
 }
 
 static void
+read_upgrade(struct request *r)
+{
+	enum upgrade upgrade = upgrade_asked(&r->x.req);
+
+	r->facts.upgrade = upgrade != UPGRADE_NONE;
+	if (upgrade == UPGRADE_OTHER)
+		fault(r, REASON_HTTP_UPGRADE, "an upgrade to no WebSocket");
+}
+
+static void
 read_request(struct request *r)
 {
 	struct http_request *req = &r->x.req;
@@ -124,9 +135,9 @@ read_request(struct request *r)
 	r->facts.method = req->method;
 	r->host = req->host.host;
 	r->facts.host = host_slice(&r->host);
-	r->facts.upgrade = req->has_upgrade;
 	read_target(r);
 	read_path(r);
+	read_upgrade(r);
 	look_for_credentials(r);
 	if (req->expect == HTTP_EXPECT_OTHER) {
 		fault(r, REASON_HTTP_MALFORMED,
@@ -146,7 +157,8 @@ put_what(struct request *r, struct buf *out)
 	if (f->method.n == 0)
 		return;
 	refusal_put_escaped(out, f->method, 40);
-	buf_put_str(out, f->scheme == SCHEME_HTTPS ? " https://" : " http://");
+	buf_putf(out, " %s://",
+	    scheme_name(f->upgrade ? scheme_above(f->scheme) : f->scheme));
 	buf_put_str(out, v6 ? "[" : "");
 	refusal_put_escaped(out, host, 256);
 	buf_put_str(out, v6 ? "]" : "");
@@ -228,15 +240,16 @@ ask_for_identity(struct request *r)
 	return field_add(fields, SLICE("Accept-Encoding"), SLICE("identity"));
 }
 
-/* A body whose length nobody knows is counted as it comes. */
+/* What nobody knows the length of is counted as it comes. */
 static bool
 count_body(struct request *r)
 {
 	struct stage *stage;
 
-	if (r->x.req.body != HTTP_BODY_OPEN || !spend_wants_body(&r->spend))
+	if ((r->x.req.body != HTTP_BODY_OPEN && !r->facts.upgrade) ||
+	    !spend_wants_body(&r->spend))
 		return true;
-	stage = spend_stage(&r->spend);
+	stage = spend_stage(&r->spend, SPEND_UP);
 	if (stage != NULL)
 		stages_add(&r->x.up.stages, stage);
 	return stage != NULL;
@@ -254,6 +267,7 @@ prepare(struct request *r)
 	x->port =
 	    r->facts.port == usual_port(r->facts.scheme) ? 0 : r->facts.port;
 	x->skip_cookies = r->verdict.strip_cookies;
+	x->upgrade = r->facts.upgrade;
 	if (r->spend.limits.idle_ms != 0)
 		x->idle_ms = r->spend.limits.idle_ms;
 	return strip(r) && ask_for_identity(r) && count_body(r);
@@ -279,6 +293,20 @@ check_limits(struct request *r)
 	if (r->spend.retry_after_s != 0)
 		x->refusal.status = 429;
 	return reason;
+}
+
+/* A WebSocket may be opened: does it open one? */
+static void
+check_upgrade(struct request *r)
+{
+	const char *why = NULL;
+
+	if (r->verdict.allow && r->facts.upgrade)
+		why = upgrade_check_request(&r->x.req);
+	if (why == NULL)
+		return;
+	fault(r, REASON_HTTP_MALFORMED, why);
+	record_judge(r->generation, &r->facts, &r->verdict);
 }
 
 /* Allowed, but not now: no answer of policy's, so a fault. */
@@ -324,6 +352,7 @@ request_judge(struct exchange *x, void *arg)
 		x->refusal.status = 0;
 	}
 	record_judge(r->generation, &r->facts, &r->verdict);
+	check_upgrade(r);
 	check_admission(r);
 	if (!r->verdict.allow) {
 		deny(r);

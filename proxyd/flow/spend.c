@@ -205,6 +205,7 @@ spend_end(struct spend *s, uint64_t sent, uint64_t now_ms)
 struct counter {
 	struct stage stage; /* first */
 	struct spend *spend;
+	enum spend_way way;
 	uint64_t n;
 };
 
@@ -225,7 +226,7 @@ counter_take(struct stage *stage, struct slice in, bool last UNUSED,
 	c->n += in.n;
 	if (s->limits.body != 0 && c->n > s->limits.body)
 		fits = refuse_body(s) == REASON_ALLOW;
-	else
+	else if (c->way == SPEND_UP)
 		fits = spend_upload(s, in.n, clock_ms());
 	if (!fits) {
 		*fail = (struct parse_fail){ REASON_LIMIT_BYTES, s->text, 0 };
@@ -242,7 +243,7 @@ spend_wants_body(const struct spend *s)
 }
 
 struct stage *
-spend_stage(struct spend *s)
+spend_stage(struct spend *s, enum spend_way way)
 {
 	static const struct stage_ops ops = { counter_take, counter_free };
 	struct counter *c = calloc(1, sizeof(*c));
@@ -251,5 +252,6 @@ spend_stage(struct spend *s)
 		return NULL;
 	c->stage.ops = &ops;
 	c->spend = s;
+	c->way = way;
 	return &c->stage;
 }

@@ -60,9 +60,15 @@ bool spend_passed(struct spend *s, uint64_t n, uint64_t now_ms);
 /* Is a body to be counted whose length nobody knows? */
 bool spend_wants_body(const struct spend *s);
 
+/* Of what goes to the origin `upload_per_hour` is taken, too. */
+enum spend_way {
+	SPEND_UP,
+	SPEND_DOWN,
+};
+
 /* A stage that does; it fails with limit.bytes.  `s` lives longer.  NULL: no
  * memory. */
-MUST_USE struct stage *spend_stage(struct spend *s);
+MUST_USE struct stage *spend_stage(struct spend *s, enum spend_way way);
 
 /* It is over, and so many bytes were sent: of what was taken the rest is put
  * back. */

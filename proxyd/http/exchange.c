@@ -23,8 +23,9 @@ static const struct {
 	[EXCHANGE_ATTACH] = { "ATTACH", TO(SEND) | TO(REFUSE) | TO(GONE),
 	    LIMIT_RELEASE_MS },
 	[EXCHANGE_SEND] = { "SEND",
-	    TO(ANSWER) | TO(REACH) | TO(REFUSE) | TO(GONE), IDLE },
+	    TO(ANSWER) | TO(TUNNEL) | TO(REACH) | TO(REFUSE) | TO(GONE), IDLE },
 	[EXCHANGE_ANSWER] = { "ANSWER", TO(DONE) | TO(GONE), IDLE },
+	[EXCHANGE_TUNNEL] = { "TUNNEL", TO(DONE) | TO(GONE), IDLE },
 	[EXCHANGE_REFUSE] = { "REFUSE", TO(DONE) | TO(GONE), LIMIT_REFUSE_MS },
 	[EXCHANGE_DONE] = { "DONE", 0, 0 },
 	[EXCHANGE_GONE] = { "GONE", 0, 0 },
@@ -126,6 +127,7 @@ exchange_run(struct exchange *x)
 		[EXCHANGE_ATTACH] = exchange_step_attach,
 		[EXCHANGE_SEND] = exchange_step_send,
 		[EXCHANGE_ANSWER] = exchange_step_answer,
+		[EXCHANGE_TUNNEL] = exchange_step_tunnel,
 		[EXCHANGE_REFUSE] = exchange_step_refuse,
 	};
 

@@ -7,8 +7,9 @@
  *  JUDGE   the verdict, and that it is recorded         refuse  REACH REFUSE GONE
  *  REACH   an upstream connection: pooled, or a dial    dial    ATTACH REFUSE GONE
  *  ATTACH  the credential, released by the keeper       release SEND REFUSE GONE
- *  SEND    request to upstream; its answer may begin    idle    ANSWER REACH REFUSE GONE
+ *  SEND    request to upstream; its answer may begin    idle    ANSWER TUNNEL REACH REFUSE GONE
  *  ANSWER  the response's fields and body               idle    DONE GONE
+ *  TUNNEL  bytes either way behind an upgrade, unread   idle    DONE GONE
  *  REFUSE  our own answer to leave                      refuse  DONE GONE
  *  DONE    nothing (HTTP/1.1: the next HEAD)            -       -
  *  GONE    nothing: reset or lost; `end` says how       -       -
@@ -38,6 +39,7 @@ enum exchange_phase {
 	EXCHANGE_ATTACH,
 	EXCHANGE_SEND,
 	EXCHANGE_ANSWER,
+	EXCHANGE_TUNNEL,
 	EXCHANGE_REFUSE,
 	EXCHANGE_DONE,
 	EXCHANGE_GONE,
@@ -122,6 +124,7 @@ struct exchange {
 	bool want_fresh;   /* it must not come from there */
 	bool head_sent;	   /* bytes went to this upstream connection */
 	bool skip_cookies; /* set by judge: Set-Cookie is left out */
+	bool upgrade;	   /* set by judge: it asks for a WebSocket */
 	bool close;	   /* no other exchange on the client's connection */
 	bool begun;	   /* the first byte of a head was seen */
 	bool answering;	   /* bytes of an answer were put to the client */

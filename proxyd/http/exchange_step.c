@@ -118,6 +118,7 @@ send_head(struct exchange *x)
 	r.n_credentials = x->credentials.n_fields;
 	r.parameters = x->credentials.parameters;
 	r.n_parameters = x->credentials.n_parameters;
+	r.upgrade = x->upgrade;
 	bool ok = x->version->put_request(x, &r);
 	x->credentials = (struct exchange_slots){ NULL };
 	x->head_sent = true;
@@ -175,9 +176,8 @@ carry_up(struct exchange *x, enum exchange_step *step)
 	return true;
 }
 
-/* Every byte of either side sets the idle limit anew. */
-static void
-note_progress(struct exchange *x)
+void
+exchange_note_progress(struct exchange *x)
 {
 	uint64_t moved = x->client->n_in + x->client->n_out +
 	    x->upstream->n_in + x->upstream->n_out;
@@ -188,9 +188,8 @@ note_progress(struct exchange *x)
 	timer_set(&x->limit, x->idle_ms);
 }
 
-/* Write the answer's head (or a 1xx) to the client. */
-static bool
-relay_head(struct exchange *x)
+bool
+exchange_relay_head(struct exchange *x)
 {
 	struct http_new_response r = http_new_response(&x->res, &x->req);
 
@@ -208,8 +207,7 @@ static enum exchange_step
 informational(struct exchange *x)
 {
 	if (x->res.status == 101)
-		return exchange_fail(x, REASON_UP_RESPONSE,
-		    "switches protocols unasked");
+		return exchange_switch(x);
 	if (++x->n_informational > LIMIT_INFORMATIONAL)
 		return exchange_fail(x, REASON_UP_RESPONSE, "too many 1xx");
 	/* HTTP/1.0 does not know them (RFC 9110 15.2). */
@@ -218,7 +216,7 @@ informational(struct exchange *x)
 		if (!x->ops->answered(x, x->arg))
 			return exchange_fail(x, x->refusal.reason,
 			    x->fail.detail);
-		if (!relay_head(x))
+		if (!exchange_relay_head(x))
 			return exchange_lose(x, REASON_CLIENT_ABORT,
 			    "client is gone");
 		/* Behind a 1xx a refusal is still a whole answer. */
@@ -257,9 +255,15 @@ read_answer(struct exchange *x)
 	}
 	if (x->res.status < 200)
 		return informational(x);
+	/* What the client sent behind it is no other request, and what the
+	 * origin made of it nobody knows. */
+	if (x->upgrade) {
+		x->close = true;
+		x->res.keep_alive = false;
+	}
 	if (!x->ops->answered(x, x->arg))
 		return exchange_fail(x, x->refusal.reason, x->fail.detail);
-	if (!relay_head(x))
+	if (!exchange_relay_head(x))
 		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
 	return exchange_enter(x, EXCHANGE_ANSWER);
 }
@@ -278,7 +282,7 @@ exchange_step_send(struct exchange *x)
 	if (x->expired)
 		return exchange_fail(x, REASON_LIMIT_TIME,
 		    "no byte of an answer in time");
-	note_progress(x);
+	exchange_note_progress(x);
 	if (!carry_up(x, &step))
 		return step;
 	return read_answer(x);
@@ -300,7 +304,7 @@ exchange_step_answer(struct exchange *x)
 	if (x->expired)
 		return exchange_lose(x, REASON_LIMIT_TIME,
 		    "no byte of either side in time");
-	note_progress(x);
+	exchange_note_progress(x);
 	if (!carry_up(x, &step))
 		return step;
 	enum parse p =

@@ -44,6 +44,18 @@ bool exchange_head_fits(const struct exchange *x);
 /* RFC 9110 9.2.2: a method of which another try does no harm. */
 bool exchange_is_idempotent(const struct exchange *x);
 
+/* Every byte of either side sets the idle limit anew. */
+void exchange_note_progress(struct exchange *x);
+
+/* Write the answer's head (or a 1xx) to the client. */
+bool exchange_relay_head(struct exchange *x);
+
+/* A 101 has come: TUNNEL, if it is one that was asked for and verified. */
+enum exchange_step exchange_switch(struct exchange *x);
+
+/* The answer that opens it was put: TUNNEL. */
+enum exchange_step exchange_open_tunnel(struct exchange *x);
+
 /* The only writer of x->phase; arms the phase's limit. */
 enum exchange_step exchange_enter(struct exchange *x, enum exchange_phase to);
 
@@ -64,6 +76,7 @@ enum exchange_step exchange_step_reach(struct exchange *x);
 enum exchange_step exchange_step_attach(struct exchange *x);
 enum exchange_step exchange_step_send(struct exchange *x);
 enum exchange_step exchange_step_answer(struct exchange *x);
+enum exchange_step exchange_step_tunnel(struct exchange *x);
 enum exchange_step exchange_step_refuse(struct exchange *x);
 
 #endif

@@ -49,6 +49,16 @@ put_framing(struct wr *w, bool chunked, bool has_length, uint64_t length)
 }
 
 static void
+put_connection(struct wr *w, bool close, bool upgrade)
+{
+	if (upgrade)
+		wr_bytes(w,
+		    SLICE("Connection: Upgrade\r\nUpgrade: websocket\r\n"));
+	else if (close)
+		wr_bytes(w, SLICE("Connection: close\r\n"));
+}
+
+static void
 put_host(struct wr *w, const struct http_new_request *r)
 {
 	uint8_t text[HOST_PUT_MAX];
@@ -99,8 +109,7 @@ h1_put_request(struct wr *w, const struct http_new_request *r)
 	}
 	put_framing(w, r->body == HTTP_BODY_OPEN, r->body == HTTP_BODY_LENGTH,
 	    r->length);
-	if (r->close)
-		wr_bytes(w, SLICE("Connection: close\r\n"));
+	put_connection(w, r->close, r->upgrade);
 	for (size_t i = 0; i < r->n_credentials; i++)
 		put_field_anew(w, r->credentials[i].name,
 		    r->credentials[i].value);
@@ -126,7 +135,6 @@ h1_put_response(struct wr *w, const struct http_new_response *r)
 		put_field(w, f.name, f.value);
 	}
 	put_framing(w, r->body == HTTP_BODY_OPEN, r->has_length, r->length);
-	if (r->close)
-		wr_bytes(w, SLICE("Connection: close\r\n"));
+	put_connection(w, r->close, r->upgrade);
 	wr_bytes(w, SLICE("\r\n"));
 }

@@ -32,6 +32,7 @@ http_new_response(const struct http_response *res,
 		.has_length = res->has_length,
 		.length = res->length,
 		.close = !req->keep_alive,
+		.upgrade = res->status == 101,
 	};
 
 	/* Neither may say a length (RFC 9110 8.6). */

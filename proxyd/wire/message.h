@@ -79,6 +79,7 @@ struct http_new_request {
 	enum http_body body;
 	uint64_t length;
 	bool close;			 /* say that no other request follows */
+	bool upgrade;			 /* HTTP/1: ask for a WebSocket */
 	bool skip_expect;		 /* leave the client's Expect out */
 	const struct field *credentials; /* written last, in order */
 	size_t n_credentials;
@@ -98,6 +99,7 @@ struct http_new_response {
 	bool has_length;     /* write Content-Length, also without a body */
 	uint64_t length;
 	bool close;
+	bool upgrade;	   /* HTTP/1: of a 101 to a WebSocket */
 	bool skip_cookies; /* leave Set-Cookie out */
 };
 

@@ -41,6 +41,8 @@ exchange_table_has_no_way_round_the_verdict(void **state)
 		enum exchange_phase from = (enum exchange_phase)p;
 		assert_true(!exchange_may_follow(from, EXCHANGE_SEND) ||
 		    from == EXCHANGE_ATTACH);
+		assert_true(!exchange_may_follow(from, EXCHANGE_TUNNEL) ||
+		    from == EXCHANGE_SEND);
 		assert_true(!exchange_may_follow(from, EXCHANGE_ATTACH) ||
 		    from == EXCHANGE_REACH);
 		assert_true(!exchange_may_follow(from, EXCHANGE_REACH) ||
