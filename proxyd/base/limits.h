@@ -79,6 +79,9 @@
 	X(PACK_FREE_SIZE, 67108864, "inflated of a pack, whatever its own size") \
 	X(PACK_RATIO, 200, "and beyond that so many times its own size")       \
 	X(PACK_STEP_SIZE, 1048576, "inflated in one go, before others have their turn") \
+	X(PROOF_ASKS, 256, "objects that a proof over a push may ask the upstream for") \
+	X(KEEP_DEPTH, 16, "parts of a path of `keep` that are looked at one by one") \
+	X(KEEP_SIZE, 16777216, "names in trees that are looked at for one path of `keep`") \
 	X(SOCKET_BUFFER, 262144, "send and receive buffer of an accepted socket")
 /* clang-format on */
 

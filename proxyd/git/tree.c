@@ -54,28 +54,41 @@ is_name(struct slice s)
 }
 
 /* The byte at `i`, where a folder's name has a slash behind it. */
-static uint8_t
-byte_at(struct slice s, size_t i, bool is_folder)
+static int
+byte_at(const struct tree_entry *e, size_t i)
 {
-	if (i < s.n)
-		return s.p[i];
-	return is_folder ? '/' : '\0';
+	if (i < e->name.n)
+		return e->name.p[i];
+	return e->kind == TREE_FOLDER && i == e->name.n ? '/' : '\0';
 }
 
-/* Does the name come behind the last one, in git's order? */
-static bool
-is_behind(const struct tree *t, struct slice name, bool is_folder)
+int
+tree_compare(const struct tree_entry *a, const struct tree_entry *b)
 {
-	size_t n = name.n < t->last.n ? name.n : t->last.n;
-	int order = n == 0 ? 0 : memcmp(t->last.p, name.p, n);
+	size_t n = a->name.n < b->name.n ? a->name.n : b->name.n;
+	int order = memcmp(a->name.p, b->name.p, n);
 
-	if (order != 0 || t->last.n == 0)
-		return order < 0 || t->last.n == 0;
-	/* `a` and `a/`: one name for two things */
-	if (name.n == t->last.n)
-		return false;
-	return byte_at(t->last, n, t->last_is_folder) <
-	    byte_at(name, n, is_folder);
+	return order != 0 ? order : byte_at(a, n) - byte_at(b, n);
+}
+
+/*
+ * Is the name there for the second time?  That it is one of two files, or of
+ * two folders, the order shows; between a file and a folder others may lie,
+ * all of which begin with that name.
+ */
+static bool
+is_twice(struct tree *t, const struct tree_entry *e)
+{
+	while (t->n_open != 0 &&
+	    !slice_has_prefix(e->name, t->open[t->n_open - 1]))
+		t->n_open--;
+	if (e->kind == TREE_FOLDER)
+		return t->n_open != 0 &&
+		    slice_eq(e->name, t->open[t->n_open - 1]);
+	if (t->n_open == TREE_OPEN)
+		return true;
+	t->open[t->n_open++] = e->name;
+	return false;
 }
 
 bool
@@ -93,14 +106,13 @@ tree_next(struct tree *t, struct tree_entry *e)
 		return false;
 	e->name = slice_of(rest.p, (size_t)(nul - rest.p));
 	rest = slice_from(rest, e->name.n + 1);
-	bool is_folder = e->kind == TREE_FOLDER;
 	if (rest.n < t->n || !is_name(e->name) ||
-	    !is_behind(t, e->name, is_folder))
+	    (t->has_last && tree_compare(&t->last, e) >= 0) || is_twice(t, e))
 		return false;
 	e->id = oid_of(rest.p, t->n);
 	t->rest = slice_from(rest, t->n);
-	t->last = e->name;
-	t->last_is_folder = is_folder;
+	t->last = *e;
+	t->has_last = true;
 	t->bad = false;
 	return true;
 }

@@ -4,9 +4,8 @@
  *
  * Refused are what git's fsck refuses and what could be read in two ways: a
  * name that is empty, `.`, `..` or has a slash, a mode with a zero in front,
- * entries that are out of order or there twice.  A file and a folder of the
- * same name are found out of order only if nothing lies between them; whoever
- * looks for a name must look at all entries.
+ * entries that are out of order or there twice, be it once as a folder: for the
+ * order a folder's name has a slash behind it, so other names may lie between.
  * Pure.
  */
 #ifndef GIT_TREE_H
@@ -14,13 +13,7 @@
 
 #include "git/oid.h"
 
-struct tree {
-	struct slice rest; /* what is still to be read; borrowed */
-	size_t n;	   /* bytes of an object name here */
-	struct slice last; /* name of the entry before; empty at first */
-	bool last_is_folder;
-	bool bad; /* what was read is no tree */
-};
+#define TREE_OPEN 32 /* names, each the beginning of the next, that may stand */
 
 enum tree_kind {
 	TREE_FILE,
@@ -36,9 +29,22 @@ struct tree_entry {
 	struct oid id;
 };
 
+struct tree {
+	struct slice rest;	/* what is still to be read; borrowed */
+	size_t n;		/* bytes of an object name here */
+	struct tree_entry last; /* the entry before, if has_last */
+	bool has_last;
+	bool bad;		      /* what was read is no tree */
+	struct slice open[TREE_OPEN]; /* names that a folder may still have */
+	size_t n_open;
+};
+
 void tree_init(struct tree *t, struct slice content, size_t n);
 
 /* The next entry; false at the end, or, with `bad` set, where it breaks. */
 MUST_USE bool tree_next(struct tree *t, struct tree_entry *e);
+
+/* The order of two entries of any trees: below, 0 or above 0. */
+int tree_compare(const struct tree_entry *a, const struct tree_entry *b);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/wr.h"
 #include "git/tree.h"
 
 #define ID "\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22\23\24"
@@ -40,6 +41,12 @@ static const struct {
 	    true },
 	{ "twice", S(FILE_ "a\0" ID FILE_ "a\0" ID), 1, true },
 	{ "file and folder", S(FILE_ "a\0" ID DIR_ "a\0" ID), 1, true },
+	{ "file, others, then a folder of the name",
+	    S(FILE_ "a\0" ID FILE_ "a-\0" ID FILE_ "a--\0" ID FILE_
+		    "a.b\0" ID DIR_ "a\0" ID),
+	    4, true },
+	{ "a file between is no such name",
+	    S(FILE_ "a-\0" ID FILE_ "a--\0" ID DIR_ "a\0" ID), 3, false },
 	{ "empty name", S(FILE_ "\0" ID), 0, true },
 	{ "slash", S(FILE_ "a/b\0" ID), 0, true },
 	{ "dot", S(DIR_ ".\0" ID), 0, true },
@@ -91,12 +98,36 @@ tree_says_what_an_entry_is(void **state UNUSED)
 	assert_int_equal(e.mode, 040000);
 }
 
+/* More names, each the beginning of the next, than are kept in mind. */
+static void
+tree_gives_up_where_it_would_lose_a_name(void **state UNUSED)
+{
+	uint8_t text[64 * (TREE_OPEN + 1)];
+	struct wr w = wr_of(text, sizeof(text));
+	struct tree_entry e;
+	struct tree t;
+	size_t n = 0;
+
+	for (size_t i = 0; i <= TREE_OPEN; i++) {
+		wr_bytes(&w, SLICE("100644 a"));
+		for (size_t k = 0; k < i; k++)
+			wr_u8(&w, '-');
+		wr_bytes(&w, SLICE("\0" ID));
+	}
+	tree_init(&t, wr_slice(&w), OID_SHA1);
+	while (tree_next(&t, &e))
+		n++;
+	assert_int_equal(n, TREE_OPEN);
+	assert_true(t.bad);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tree_reads_each_case),
 		cmocka_unit_test(tree_says_what_an_entry_is),
+		cmocka_unit_test(tree_gives_up_where_it_would_lose_a_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

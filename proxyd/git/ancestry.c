@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "git/ancestry.h"
+#include "git/commit.h"
+
+struct walk {
+	const struct packs *packs;
+	struct beyond *beyond;
+	const struct oid *until; /* end as soon as this one is met; or NULL */
+	struct object **todo;	 /* owned; met, and not looked at */
+	size_t n, cap;
+	bool is_met;
+};
+
+static void
+clear_marks(const struct pack *p)
+{
+	struct object *o;
+
+	for (size_t i = 0; p != NULL && (o = pack_nth(p, i)) != NULL; i++)
+		o->mark = 0;
+}
+
+static void
+walk_init(struct walk *w, const struct packs *packs, struct beyond *beyond)
+{
+	*w = (struct walk){ .packs = packs, .beyond = beyond };
+	clear_marks(packs->pushed);
+	clear_marks(packs->answer);
+}
+
+static bool
+push(struct walk *w, struct object *o)
+{
+	if (w->n == w->cap) {
+		size_t cap = w->cap == 0 ? 64 : 2 * w->cap;
+		struct object **todo = realloc(w->todo, cap * sizeof(*todo));
+		if (todo == NULL)
+			return false;
+		w->todo = todo;
+		w->cap = cap;
+	}
+	w->todo[w->n++] = o;
+	return true;
+}
+
+/* The name of a tip or of a parent was met. */
+static void
+meet(struct walk *w, const struct oid *id)
+{
+	struct object *o = packs_find(w->packs, id);
+
+	if (w->until != NULL && oid_eq(id, w->until))
+		w->is_met = true;
+	if (o == NULL) {
+		beyond_add(w->beyond, id);
+		return;
+	}
+	if (o->mark != 0)
+		return;
+	o->mark = 1;
+	if (!push(w, o))
+		w->beyond->is_cut = true;
+}
+
+/* Go on from an object: to a commit's parents, to what a tag names. */
+static void
+follow(struct walk *w, const struct object *o)
+{
+	struct slice content = object_content(o);
+	size_t n = w->packs->id_size;
+	struct parse_fail fail;
+	struct commit c;
+	struct tag t;
+
+	if (o->kind == OBJECT_COMMIT && commit_read(content, n, &c, &fail)) {
+		for (size_t i = 0; i < c.n_parents; i++) {
+			struct oid parent = commit_parent(&c, i);
+			meet(w, &parent);
+		}
+	} else if (o->kind == OBJECT_TAG && tag_read(content, n, &t, &fail)) {
+		if (t.of == TAG_OF_COMMIT || t.of == TAG_OF_TAG)
+			meet(w, &t.object);
+	} else if (o->kind != OBJECT_TREE) {
+		w->beyond->is_cut = true;
+	}
+}
+
+static void
+walk_on(struct walk *w)
+{
+	while (w->n != 0 && !w->is_met)
+		follow(w, w->todo[--w->n]);
+	free(w->todo);
+}
+
+enum proof
+ancestry_descends(const struct packs *packs, const struct oid *tip,
+    const struct oid *old, struct beyond *beyond)
+{
+	struct walk w;
+
+	*beyond = (struct beyond){ 0 };
+	walk_init(&w, packs, beyond);
+	w.until = old;
+	meet(&w, tip);
+	walk_on(&w);
+	if (w.is_met)
+		return PROOF_YES;
+	return beyond->n == 0 && !beyond->is_cut ? PROOF_NO : PROOF_OPEN;
+}
+
+enum proof
+ancestry_covers(const struct packs *packs, const struct oid *tips, size_t n,
+    struct oid *stray)
+{
+	const struct pack *p = packs->pushed;
+	/* A push holds all that is new between a tip and what it builds on. */
+	struct packs own = { .pushed = packs->pushed,
+		.id_size = packs->id_size };
+	struct beyond beyond = { 0 };
+	const struct object *o;
+	struct walk w;
+
+	if (p == NULL)
+		return PROOF_YES;
+	walk_init(&w, &own, &beyond);
+	for (size_t i = 0; i < n; i++)
+		meet(&w, &tips[i]);
+	walk_on(&w);
+	for (size_t i = 0; (o = pack_nth(p, i)) != NULL; i++) {
+		if (o->kind != OBJECT_TREE && o->mark == 0) {
+			*stray = o->id;
+			return PROOF_NO;
+		}
+	}
+	const struct pack_facts *f = pack_facts(p);
+	return f->n_unknown == 0 && f->unread[OBJECT_COMMIT] == 0 &&
+		f->unread[OBJECT_TAG] == 0 ?
+	    PROOF_YES :
+	    PROOF_OPEN;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a proof over the objects of a push can say, and what it would have to
+ * ask the upstream for.
+ *
+ * A proof is made from objects whose names were computed here: those of the
+ * pack that is pushed and, after a question (git/question.h), those of the
+ * answer.  PROOF_OPEN is no consent: what stays open is refused.
+ */
+#ifndef GIT_PROOF_H
+#define GIT_PROOF_H
+
+#include "base/limits.h"
+#include "git/pack.h"
+
+enum proof {
+	PROOF_YES,  /* shown */
+	PROOF_NO,   /* the contrary is shown */
+	PROOF_OPEN, /* not shown, one way or the other */
+};
+
+/* Where objects are looked for. */
+struct packs {
+	struct pack *answer; /* borrowed; the upstream's, or NULL */
+	struct pack *pushed; /* borrowed; or NULL: a push without a pack */
+	size_t id_size;	     /* OID_SHA1 or OID_SHA256 */
+};
+
+/* Objects that are not there, and would have been looked at. */
+struct beyond {
+	struct oid ids[LIMIT_PROOF_ASKS];
+	size_t n;
+	unsigned depth; /* trees below each of them: 0 for commits alone */
+	bool is_cut;	/* there are more, or one could not be read: asking
+			   for those in `ids` shows nothing */
+};
+
+struct object *packs_find(const struct packs *p, const struct oid *id);
+
+/* Add a name, once. */
+void beyond_add(struct beyond *b, const struct oid *id);
+
+#endif
