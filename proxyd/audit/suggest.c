@@ -398,6 +398,27 @@ on_other(const void *node, VISIT which, void *arg)
 	    o->why);
 }
 
+/* What a rule could be for a name of which there is the question alone. */
+static void
+on_asked(const void *node, VISIT which, void *arg)
+{
+	const struct other *o = *(struct other *const *)node;
+	struct slice name = slice_of(o->key, o->n_key);
+	struct told *t = arg;
+
+	if ((which != postorder && which != leaf) ||
+	    o->reason != REASON_DNS_DENIED || was_met(t->list, o) ||
+	    !is_name(name))
+		return;
+	if (t->n++ == 0)
+		buf_put_str(t->out,
+		    "\n# Of names that were only asked for a log has neither "
+		    "method nor path.  GET and\n"
+		    "# HEAD of all that is there, as rules:\n");
+	buf_putf(t->out, "#     - allow: \"https://%.*s/**\"\n",
+	    SLICE_ARG(name));
+}
+
 struct suggest_sum
 suggest_end(struct suggest *s, struct buf *out)
 {
@@ -424,6 +445,8 @@ suggest_end(struct suggest *s, struct buf *out)
 		buf_put_str(out, " []\n");
 	twalk_r(s->others, on_other, &told);
 	sum.n_others = told.n;
+	told.n = 0;
+	twalk_r(s->others, on_asked, &told);
 	if (s->n_lost != 0)
 		buf_putf(out, "\n# %llu refusals more are not in this file.\n",
 		    (unsigned long long)s->n_lost);

@@ -10,11 +10,12 @@
 
 static const char usage[] =
     "usage: duenna check [--set KEY=VALUE] [--config FILE] [--name NAME]\n"
-    "                    [--json] [FILE[:NAME]...]\n"
+    "                    [--json] [FILE[:NAME]... | --allow URL...]\n"
     "\n"
     "Read policies as `duenna run` would and say what is wrong with them, as\n"
     "file:line:column: message; nothing if nothing is.  Without FILE,\n"
-    "./duenna.yaml is taken; with --config alone, that configuration.\n"
+    "./duenna.yaml is taken; with --config alone, that configuration; with\n"
+    "--allow what `duenna run --allow` would make of it.\n"
     "Exit status: 0 no error, 1 an error, 2 usage.\n";
 
 struct check {
@@ -25,6 +26,7 @@ struct check {
 
 enum option_id {
 	OPT_CONFIG = 256,
+	OPT_ALLOW,
 	OPT_NAME,
 	OPT_SET,
 	OPT_JSON,
@@ -33,6 +35,7 @@ enum option_id {
 
 static const struct option options[] = {
 	{ "config", required_argument, NULL, OPT_CONFIG },
+	{ "allow", required_argument, NULL, OPT_ALLOW },
 	{ "name", required_argument, NULL, OPT_NAME },
 	{ "set", required_argument, NULL, OPT_SET },
 	{ "json", no_argument, NULL, OPT_JSON },
@@ -48,6 +51,10 @@ take_option(struct check *c, int option)
 	case OPT_CONFIG:
 		c->config = optarg;
 		return 0;
+	case OPT_ALLOW:
+		return config_want_allow(&c->want, "check", optarg) ?
+		    0 :
+		    CMD_USAGE + 1;
 	case OPT_NAME:
 		return config_want_name(&c->want, "check", optarg) ?
 		    0 :
@@ -111,6 +118,8 @@ check(struct check *c, int n, char **files)
 	free(used);
 	load_report_sort(&report);
 	print(c, &report);
+	if (report.n_errors != 0)
+		config_name_allowed(&c->want);
 	int status = report.n_errors == 0 ? 0 : CMD_NO;
 	load_report_release(&report);
 	config_release(&config);
@@ -120,7 +129,7 @@ check(struct check *c, int n, char **files)
 int
 check_main(int argc, char **argv)
 {
-	static char usual[] = CMD_POLICY;
+	static char usual[] = CMD_POLICY, option_allow[] = CONFIG_ALLOW;
 	char *files[] = { usual };
 	static struct check c;
 	int option;
@@ -131,7 +140,13 @@ check_main(int argc, char **argv)
 		if (end != 0)
 			return end - 1;
 	}
-	if (optind < argc || c.config != NULL)
+	if (c.want.n_allow != 0 && optind < argc) {
+		fputs("duenna: check: files, or --allow\n", stderr);
+		return CMD_USAGE;
+	}
+	if (c.want.n_allow != 0)
+		files[0] = option_allow;
+	if (optind < argc || (c.config != NULL && c.want.n_allow == 0))
 		return check(&c, argc - optind, argv + optind);
 	return check(&c, 1, files);
 }

@@ -186,12 +186,22 @@ open_included(void *ctx, uint32_t from, struct slice path,
 	return good ? NULL : "cannot be read, or is larger than 8 MiB";
 }
 
-static bool
-open_policy(struct opened *o, struct load_policy_in *in, const char *file,
-    struct load_report *report)
+/* Of --allow there is a file that is nowhere. */
+static int
+open_file(struct opened *o, const struct config_want *want, const char **why)
 {
-	const char *why = "";
-	int fd = policy_file_open(&o->files, file, &why);
+	if (want->n_allow == 0)
+		return policy_file_open(&o->files, want->file, why);
+	*why = "more than can be read";
+	return policy_file_of_patterns(want->allow, want->n_allow);
+}
+
+static bool
+open_policy(struct opened *o, struct load_policy_in *in,
+    const struct config_want *want, struct load_report *report)
+{
+	const char *why = "", *file = want->file;
+	int fd = open_file(o, want, &why);
 
 	if (fd < 0) {
 		bool first = strcmp(file, CMD_POLICY) == 0 &&
@@ -227,6 +237,27 @@ config_want_set(struct config_want *w, const char *of, const char *text)
 	return true;
 }
 
+bool
+config_want_allow(struct config_want *w, const char *of, const char *text)
+{
+	if (w->n_allow == CONFIG_ALLOW_MAX) {
+		fprintf(stderr, "duenna: %s: more than %d of --allow\n", of,
+		    CONFIG_ALLOW_MAX);
+		return false;
+	}
+	w->allow[w->n_allow++] = text;
+	w->file = CONFIG_ALLOW;
+	return true;
+}
+
+void
+config_name_allowed(const struct config_want *w)
+{
+	for (size_t i = 0; i < w->n_allow; i++)
+		fprintf(stderr, "duenna: --allow:%zu is '%s'\n", i + 1,
+		    w->allow[i]);
+}
+
 void
 config_load_policy(struct config_policy *p, const struct config *c,
     const struct config_want *want, bool *used, struct load_report *report)
@@ -251,7 +282,7 @@ config_load_policy(struct config_policy *p, const struct config *c,
 	in.preset = slice_has_prefix(in.file.name, LOAD_PRESET);
 	in.include = open_included;
 	in.ctx = o;
-	bool good = in.preset || open_policy(o, &in, want->file, report);
+	bool good = in.preset || open_policy(o, &in, want, report);
 	if (good && load_policy(&in, &p->image, report))
 		p->program = program_open(buf_slice(&p->image), &err);
 	for (uint32_t i = 0; i < o->n; i++)

@@ -13,6 +13,8 @@
 	7 /* files of ~/.config/duenna; run's clerk takes as
 			      many */
 
+#define CONFIG_ALLOW_MAX 64 /* of one command line, as of `run` */
+
 struct config {
 	struct buf image;    /* owned */
 	struct owner *owner; /* NULL: no configuration, or errors */
@@ -39,11 +41,19 @@ struct config_want {
 	const char *sandbox; /* --name, or NULL */
 	struct load_set sets[OPTIONS_SETS_MAX];
 	size_t n_sets;
+	const char *allow[CONFIG_ALLOW_MAX]; /* --allow, in place of a file */
+	size_t n_allow;
 };
 
-/* `--name`, `--set`.  False: what was wrong has been said, as by `of`. */
+#define CONFIG_ALLOW "--allow" /* the name of such a policy */
+
+/* `--name`, `--set`, `--allow`.  False: what was wrong has been said, as by `of`. */
 bool config_want_name(struct config_want *w, const char *of, const char *text);
 bool config_want_set(struct config_want *w, const char *of, const char *text);
+bool config_want_allow(struct config_want *w, const char *of, const char *text);
+
+/* To standard error, which line of messages is which --allow. */
+void config_name_allowed(const struct config_want *w);
 
 /*
  * Load a policy file.

@@ -15,8 +15,8 @@
 #define RULES_SHOWN 50 /* earlier rules of which it is said why they did not */
 
 static const char usage[] =
-    "usage: duenna explain [--policy FILE[:NAME]] [--set KEY=VALUE]\n"
-    "                      [--config FILE] [--name NAME] [-X METHOD] [--json] URL\n"
+    "usage: duenna explain [--policy FILE[:NAME] | --allow URL...]\n"
+    "                      [--set KEY=VALUE] [--config FILE] [--name NAME] [-X METHOD] [--json] URL\n"
     "\n"
     "Say which rule decides about a request, and why each earlier one did not.\n"
     "Without --policy, ./duenna.yaml is taken.\n"
@@ -25,7 +25,7 @@ static const char usage[] =
 struct explain {
 	struct config_want want;
 	const char *config, *method, *url;
-	bool json;
+	bool json, named;     /* by --policy */
 	struct target target; /* of the URL */
 	struct urlpath path;  /* points into `room` */
 	uint8_t room[LIMIT_TARGET_SIZE];
@@ -33,6 +33,7 @@ struct explain {
 
 enum option_id {
 	OPT_POLICY = 256,
+	OPT_ALLOW,
 	OPT_CONFIG,
 	OPT_NAME,
 	OPT_SET,
@@ -43,6 +44,7 @@ enum option_id {
 
 static const struct option options[] = {
 	{ "policy", required_argument, NULL, OPT_POLICY },
+	{ "allow", required_argument, NULL, OPT_ALLOW },
 	{ "config", required_argument, NULL, OPT_CONFIG },
 	{ "name", required_argument, NULL, OPT_NAME },
 	{ "set", required_argument, NULL, OPT_SET },
@@ -67,7 +69,12 @@ take_option(struct explain *e, int option)
 	case OPT_POLICY:
 		e->want.file = optarg;
 		e->want.policy = options_split(optarg);
+		e->named = true;
 		return 0;
+	case OPT_ALLOW:
+		return config_want_allow(&e->want, "explain", optarg) ?
+		    0 :
+		    CMD_USAGE + 1;
 	case OPT_CONFIG:
 		e->config = optarg;
 		return 0;
@@ -198,6 +205,20 @@ set_kind(const struct program *p, struct facts *f)
 	f->has_query = f->upgrade = false;
 }
 
+/* A name that does not exist for the sandbox has no connection. */
+static void
+set_question(const struct program *p, const struct explain *e, struct facts *f)
+{
+	struct facts question = *f;
+
+	question.kind = FACTS_NAME;
+	question.fault = REASON_ALLOW;
+	question.qtype = 1; /* A */
+	if (program_denies_names(p) && !e->target.authority.host.is_ip &&
+	    !policy_decide(p, &question).allow)
+		*f = question;
+}
+
 static void
 print_earlier(const struct program *p, const struct facts *f, uint32_t end)
 {
@@ -317,6 +338,7 @@ decide(struct explain *e, const struct program *p)
 		return CMD_USAGE;
 	set_address(p, e, &f);
 	set_kind(p, &f);
+	set_question(p, e, &f);
 	struct verdict v = policy_decide(p, &f);
 	buf_init(&line, 4096);
 	policy_explain(p, &f, &v, &line);
@@ -347,6 +369,7 @@ explain(struct explain *e)
 		load_report_text(&report, &text);
 		fputs(buf_text(&text), stderr);
 		buf_release(&text);
+		config_name_allowed(&e->want);
 	}
 	config_policy_release(&policy);
 	load_report_release(&report);
@@ -370,6 +393,8 @@ explain_main(int argc, char **argv)
 		fputs(usage, stderr);
 		return CMD_USAGE;
 	}
+	if (e.named && e.want.n_allow != 0)
+		return refuse("--policy", "or --allow: one of them") - 1;
 	e.url = argv[optind];
 	return explain(&e);
 }

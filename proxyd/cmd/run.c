@@ -34,6 +34,9 @@ static const char usage[] =
     "Exit status: COMMAND's; 128+N if signal N ended it; 125 duenna could not\n"
     "run it, 126 it is no program, 127 it is not there.  See docs/run.md.\n";
 
+/* Behind a complaint of a line, which thirty more would hide. */
+#define SEE_HELP "duenna: see `duenna run --help`\n"
+
 enum option_id {
 	OPT_POLICY = 256,
 	OPT_PRESET,
@@ -238,13 +241,12 @@ run_main(int argc, char **argv)
 			return 0;
 		}
 		if (!take_option(&cfg, option)) {
-			fputs(usage, stderr);
+			fputs(SEE_HELP, stderr);
 			return CMD_FAULT;
 		}
 	}
 	if (optind >= argc) {
-		fputs("duenna: run: which command?\n", stderr);
-		fputs(usage, stderr);
+		fputs("duenna: run: which command?\n" SEE_HELP, stderr);
 		return CMD_FAULT;
 	}
 	if (!find_policy(&cfg))

@@ -129,6 +129,10 @@ put_text(const struct refusal *r, const char *flow, struct buf *out)
 		return;
 	}
 	put_why(r, "\n", out);
+	if (r->reason == REASON_UP_RESOLVE)
+		buf_put_str(out,
+		    "\nresolvers of its own for such a name, or a proxy: "
+		    "`upstream:` of the owner's configuration");
 	buf_putf(out, "\n%s this in the audit log as flow %s\n",
 	    may_pass(r->reason) || r->retry_after_s != 0 ?
 		"trying again later may help; the sandbox's owner finds" :

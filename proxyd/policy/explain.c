@@ -67,6 +67,25 @@ put_methods(struct buf *out, uint32_t methods)
 	}
 }
 
+/* The line that would have allowed the name, for those that no rule knows. */
+static void
+put_missing_rule(struct buf *out, const struct facts *f)
+{
+	struct facts whole = *f;
+
+	whole.path = (struct slice){ 0 };
+	buf_put_str(out, "; the missing rule: `- allow: ");
+	put_url(out, &whole);
+	buf_put_str(out, scheme_is_passed(f->scheme) ? "`" : "/**`");
+}
+
+static bool
+is_report(const struct program *p, uint32_t rule)
+{
+	return (image_word(&p->image, TABLE_RULES, rule, RULE_FLAG_BITS) &
+		   RULE_REPORT) != 0;
+}
+
 /* What the nearest rule would have wanted. */
 static void
 put_nearest(struct buf *out, const struct program *p, const struct facts *f,
@@ -90,18 +109,12 @@ put_nearest(struct buf *out, const struct program *p, const struct facts *f,
 		buf_put_str(out, " allows ");
 		buf_put(out, program_rule(p, v->nearest).text);
 	}
-}
-
-/* The line that would have allowed the name, for those that no rule knows. */
-static void
-put_missing_rule(struct buf *out, const struct facts *f)
-{
-	struct facts whole = *f;
-
-	whole.path = (struct slice){ 0 };
-	buf_put_str(out, "; the missing rule: `- allow: ");
-	put_url(out, &whole);
-	buf_put_str(out, scheme_is_passed(f->scheme) ? "`" : "/**`");
+	if (v->reason == REASON_DST_PORT && is_report(p, v->nearest)) {
+		buf_put_str(out,
+		    " on the port that it names, else 443 (of http 80), and no "
+		    "other");
+		put_missing_rule(out, f);
+	}
 }
 
 /* A rule that would have allowed it, had it not expired. */
@@ -161,7 +174,7 @@ is_no_rule(enum reason reason)
 		REASON_TLS_SNI_DENIED, REASON_HTTP_HOST_DENIED,
 		REASON_HTTP_UPGRADE, REASON_HTTP_PATH_DENIED,
 		REASON_HTTP_METHOD_DENIED, REASON_HTTP_QUERY_DENIED,
-		REASON_HTTP_BODY_DENIED };
+		REASON_HTTP_BODY_DENIED, REASON_DNS_DENIED };
 
 	for (size_t i = 0; i < COUNT_OF(list); i++)
 		if (list[i] == reason)

@@ -78,6 +78,22 @@ def test_explain_decides_what_run_decides(here):
         assert said['reason'] == row['reason'], (said, row)
 
 
+def test_rules_of_the_command_line_are_checked_and_explained(here):
+    rule = ['--allow', 'https://a.test/x/**']
+    status, out, _ = here.duenna('check', *rule)
+    assert status == 0 and '--allow' not in out, out
+    status, out, err = here.duenna('check', *rule, '--allow', 'b.test')
+    assert status == 1 and out.startswith('--allow:2:'), out
+    assert "--allow:2 is 'b.test'" in err, err
+    assert here.duenna('check', *rule, 'duenna.yaml')[0] == 2
+    status, out, _ = here.duenna('explain', *rule, 'https://a.test/x/y')
+    assert status == 0 and '(--allow:1) allows it' in out, out
+    assert here.duenna('explain', *rule, 'https://ok.test/')[0] == 1
+    status, _, err = here.duenna('explain', *rule, '--policy', 'duenna.yaml',
+                                 'https://a.test/x/y')
+    assert status == 2 and 'one of them' in err, err
+
+
 def test_check_and_its_exit_status(here):
     status, out, _ = here.duenna('check')
     assert status == 0 and all(': warning: ' in line

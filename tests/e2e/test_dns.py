@@ -77,6 +77,12 @@ def test_refused_names_do_not_exist_if_the_owner_wants_that(bed):
     rows = got.find(event='dns', reason='dns.denied')
     assert {r['server.address'] for r in rows} == {'evil.test'}, got
     assert 'evil.test' in got.err, got
+    code, out, _ = here.duenna('explain', 'https://evil.test/x')
+    assert code == 1 and out.startswith('denied: dns.denied\n'), out
+    assert 'the missing rule: `- allow: https://evil.test/**`' in out, out
+    # there is nothing but the question
+    code, out, _ = here.duenna('audit', 'suggest')
+    assert '#     - allow: "https://evil.test/**"\n' in out, out
 
 
 def test_two_files_cannot_both_say_what_a_refused_name_is(bed):

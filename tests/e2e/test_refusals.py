@@ -86,6 +86,7 @@ def test_a_refusal_says_each_thing_once_and_whether_to_try_again(bed, peers):
     got = here.run('curl -sS https://nowhere.test/')
     assert 'up.resolve' in got.out, got
     assert 'trying again later may help' in got.out, got
+    assert "`upstream:` of the owner's configuration" in got.out, got
 
 
 def test_a_refusal_in_json_is_a_problem_of_rfc_9457(bed):

@@ -30,6 +30,8 @@ def test_usage_errors_are_125_or_2_and_run_nothing(here):
         got = here.run('touch ran', args)
         assert got.exit in (2, 125), (args, got)
         assert got.err.strip(), args
+        # one line, and where there is more
+        assert len(got.err.strip().splitlines()) <= 2, got
     assert not os.path.exists(here.project + '/ran')
 
 

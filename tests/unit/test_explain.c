@@ -23,7 +23,10 @@ static const char policy[] =
     "        query: {type: ['2'], prefix: ['runs/*']}\n"
     "      - name: any\n"
     "        allow: https://any.test/a\n"
-    "        methods: any\n";
+    "        methods: any\n"
+    "      - name: soon\n"
+    "        allow: https://soon.test/**\n"
+    "        report: true\n";
 
 static const struct {
 	const char *method, *url, *text;
@@ -34,6 +37,11 @@ static const struct {
 	{ "GET", "http://evil.test:8080/x",
 	    "no rule allows GET on http://evil.test:8080/x; the missing rule: "
 	    "`- allow: http://evil.test:8080/**`" },
+	{ "GET", "https://soon.test:8443/x",
+	    "no rule allows GET on https://soon.test:8443/x; nearest: rule "
+	    "`soon` (policy.yaml:18) allows https://soon.test/** on the port "
+	    "that it names, else 443 (of http 80), and no other; the missing "
+	    "rule: `- allow: https://soon.test:8443/**`" },
 	{ "POST", "https://ok.test/x",
 	    "no rule allows POST on https://ok.test/x; nearest: rule `ok` "
 	    "(policy.yaml:7) allows GET, DELETE" },

@@ -237,6 +237,8 @@ what_no_rule_would_change_is_only_told(void **state UNUSED)
 	assert_true(says("#   1 x deny.rule GET api.test:443/never/x (a rule"));
 	assert_true(says("dns.denied only.asked.test (only asked for"));
 	assert_false(says("dns.denied evil.test"));
+	assert_true(says("#     - allow: \"https://only.asked.test/**\"\n"));
+	assert_false(says("https://evil.test/**"));
 	assert_true(says("GET 192.0.2.9:443/x (an address"));
 	assert_true(says("BREW pot.test:443/ (a method"));
 	assert_true(says("up.private GET corp.test:443/x (its address"));
