@@ -9,10 +9,10 @@
 #include <sys/queue.h>
 
 #include "base/attr.h"
+#include "base/budget.h"
 #include "base/err.h"
 #include "cred/look.h"
 #include "flow/asks.h"
-#include "flow/budget.h"
 #include "flow/choices.h"
 #include "flow/spend.h"
 #include "net/loop.h"

@@ -11,7 +11,7 @@
 #define FLOW_SPEND_H
 
 #include "base/attr.h"
-#include "flow/budget.h"
+#include "base/budget.h"
 #include "http/stage.h"
 #include "policy/program.h"
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "flow/budget.h"
+#include "base/budget.h"
 #include "flow/phase.h"
 
 static void

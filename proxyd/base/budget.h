@@ -3,8 +3,8 @@
  * So many per time, with a burst: a bucket that fills at a rate.
  * Pure but for the clock, which is given.
  */
-#ifndef FLOW_BUDGET_H
-#define FLOW_BUDGET_H
+#ifndef BASE_BUDGET_H
+#define BASE_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>

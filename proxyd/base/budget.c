@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "flow/budget.h"
+#include "base/budget.h"
 
 void
 budget_init(struct budget *b, uint64_t per_s, uint64_t burst, uint64_t now_ms)
