@@ -2,6 +2,8 @@
 #include "wire/field.h"
 #include "base/ascii.h"
 
+#define LENGTH_DIGITS 18 /* below 10^18: sums of two never overflow */
+
 struct row {
 	struct slice name; /* lower case; a whole name, or a prefix */
 	unsigned bits;
@@ -221,7 +223,7 @@ field_add(struct field_list *list, struct slice name, struct slice value)
 {
 	if (list->n == FIELD_MAX)
 		return false;
-	list->at[list->n++] = (struct field){ name, value };
+	list->at[list->n++] = (struct field){ .name = name, .value = value };
 	return true;
 }
 
@@ -254,6 +256,63 @@ field_remove(struct field_list *list, struct slice name)
 			list->at[kept++] = list->at[i];
 	list->n = kept;
 	return before - kept;
+}
+
+static enum parse
+misframed(struct parse_fail *fail, const char *detail, size_t at)
+{
+	*fail = (struct parse_fail){ REASON_HTTP_FRAMING, detail, at };
+	return PARSE_BAD;
+}
+
+enum parse
+field_check(struct slice in, const struct field_list *list, unsigned single,
+    struct parse_fail *fail)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		struct slice name = list->at[i].name;
+		unsigned bits = field_class(name);
+		size_t at = (size_t)(name.p - in.p);
+		if (bits & FIELD_IS_FRAMING &&
+		    memchr(name.p, '_', name.n) != NULL)
+			return misframed(fail, "name like a framing field", at);
+		if (!(bits & single))
+			continue;
+		for (size_t j = 0; j < i; j++) {
+			if (!ascii_eq_fold(list->at[j].name, name))
+				continue;
+			(void)bad(fail, "field that may stand once", at);
+			if (bits & FIELD_IS_FRAMING)
+				fail->reason = REASON_HTTP_FRAMING;
+			return PARSE_BAD;
+		}
+	}
+	return PARSE_DONE;
+}
+
+enum parse
+field_length(struct slice in, struct slice value, uint64_t *length,
+    struct parse_fail *fail)
+{
+	uint64_t v = 0;
+	size_t at = (size_t)(value.p - in.p);
+
+	if (value.n == 0)
+		return misframed(fail, "empty length", at);
+	for (size_t i = 0; i < value.n; i++) {
+		if (!ascii_is_digit(value.p[i]))
+			return misframed(fail, "length is not a number",
+			    at + i);
+		if (i >= LENGTH_DIGITS + 1)
+			return misframed(fail, "length out of range", at);
+		v = v * 10 + (uint64_t)(value.p[i] - '0');
+	}
+	if (value.n > 1 && value.p[0] == '0')
+		return misframed(fail, "length begins with a zero", at);
+	if (v > INT64_MAX)
+		return misframed(fail, "length out of range", at);
+	*length = v;
+	return PARSE_DONE;
 }
 
 bool

@@ -19,6 +19,7 @@
 struct field {
 	struct slice name;  /* one or more token characters, as sent */
 	struct slice value; /* without blanks at its ends; may be empty */
+	bool never_indexed; /* HTTP/2: kept so on every hop (RFC 7541 7.1.3) */
 };
 
 /* The fields of one head, in order.  Others may change or remove entries. */
@@ -92,6 +93,20 @@ size_t field_count(const struct field_list *list, struct slice name);
 
 /* Remove every field of that name; returns how many there were. */
 size_t field_remove(struct field_list *list, struct slice name);
+
+/*
+ * Check that fields with a bit of `single` stand once, and that none poses as
+ * one that frames; `in` is what fail->at counts from, the names lie in it.
+ */
+MUST_USE enum parse field_check(struct slice in, const struct field_list *list,
+    unsigned single, struct parse_fail *fail);
+
+/*
+ * Read a Content-Length: digits alone, without leading zero (others read octal,
+ * or a sign), below 2^63.  The reason is REASON_HTTP_FRAMING, `in` as above.
+ */
+MUST_USE enum parse field_length(struct slice in, struct slice value,
+    uint64_t *length, struct parse_fail *fail);
 
 /*
  * Take the next element of a comma-separated list off `rest`, blanks trimmed,

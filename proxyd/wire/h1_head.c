@@ -3,8 +3,6 @@
 #include "base/ascii.h"
 #include "base/limits.h"
 
-#define LENGTH_DIGITS 18 /* below 10^18: sums of two never overflow */
-
 const struct h1_limits h1_limits = {
 	.head = LIMIT_HEAD_SIZE,
 	.target = LIMIT_TARGET_SIZE,
@@ -102,58 +100,6 @@ take_fields(struct slice in, size_t *at, size_t max, struct field_list *list,
 	return answer;
 }
 
-/* Fields that may stand once stand once, and none poses as a framing one. */
-static enum parse
-check_fields(struct slice in, const struct field_list *list, unsigned single,
-    struct parse_fail *fail)
-{
-	for (size_t i = 0; i < list->n; i++) {
-		struct slice name = list->at[i].name;
-		unsigned bits = field_class(name);
-		size_t at = offset(in, name);
-		enum reason reason = bits & FIELD_IS_FRAMING ?
-		    REASON_HTTP_FRAMING :
-		    REASON_HTTP_MALFORMED;
-		if (bits & FIELD_IS_FRAMING &&
-		    memchr(name.p, '_', name.n) != NULL)
-			return bad(fail, reason, "name like a framing field",
-			    at);
-		if (!(bits & single))
-			continue;
-		for (size_t j = 0; j < i; j++)
-			if (ascii_eq_fold(list->at[j].name, name))
-				return bad(fail, reason,
-				    "field that may stand once", at);
-	}
-	return PARSE_DONE;
-}
-
-/* Digits alone, without leading zero: others read octal, or a sign. */
-static enum parse
-parse_length(struct slice in, struct slice value, uint64_t *length,
-    struct parse_fail *fail)
-{
-	uint64_t v = 0;
-	size_t at = offset(in, value);
-
-	if (value.n == 0)
-		return misframed(fail, "empty length", at);
-	for (size_t i = 0; i < value.n; i++) {
-		if (!ascii_is_digit(value.p[i]))
-			return misframed(fail, "length is not a number",
-			    at + i);
-		if (i >= LENGTH_DIGITS + 1)
-			return misframed(fail, "length out of range", at);
-		v = v * 10 + (uint64_t)(value.p[i] - '0');
-	}
-	if (value.n > 1 && value.p[0] == '0')
-		return misframed(fail, "length begins with a zero", at);
-	if (v > INT64_MAX)
-		return misframed(fail, "length out of range", at);
-	*length = v;
-	return PARSE_DONE;
-}
-
 struct framing {
 	bool chunked;
 	bool has_length;
@@ -185,7 +131,7 @@ read_framing(struct slice in, struct field_list *list, bool is_http10,
 	if (cl == NULL)
 		return PARSE_DONE;
 	framing->has_length = true;
-	return parse_length(in, cl->value, &framing->length, fail);
+	return field_length(in, cl->value, &framing->length, fail);
 }
 
 /* Every element of every Connection field is a token. */
@@ -288,27 +234,13 @@ read_host(struct slice in, struct http_request *req, struct parse_fail *fail)
 	return answer;
 }
 
-static void
-read_expect(struct http_request *req)
-{
-	struct field *f = field_find(&req->fields, SLICE("expect"));
-
-	/* A client of HTTP/1.0 cannot mean it (RFC 9110 10.1.1). */
-	if (f == NULL || req->is_http10)
-		req->expect = HTTP_EXPECT_NONE;
-	else if (ascii_eq_fold(f->value, SLICE("100-continue")))
-		req->expect = HTTP_EXPECT_CONTINUE;
-	else
-		req->expect = HTTP_EXPECT_OTHER;
-}
-
 /* What the fields of a whole head mean. */
 static enum parse
 read_request(struct slice in, struct http_request *req, struct parse_fail *fail)
 {
 	struct framing framing;
 
-	if (check_fields(in, &req->fields, FIELD_IS_SINGLE, fail) !=
+	if (field_check(in, &req->fields, FIELD_IS_SINGLE, fail) !=
 		PARSE_DONE ||
 	    read_framing(in, &req->fields, req->is_http10, &framing, fail) !=
 		PARSE_DONE ||
@@ -326,7 +258,9 @@ read_request(struct slice in, struct http_request *req, struct parse_fail *fail)
 	req->keep_alive =
 	    !req->is_http10 && !field_is_named(&req->fields, SLICE("close"));
 	req->has_upgrade = field_find(&req->fields, SLICE("upgrade")) != NULL;
-	read_expect(req);
+	/* A client of HTTP/1.0 cannot mean it (RFC 9110 10.1.1). */
+	req->expect =
+	    req->is_http10 ? HTTP_EXPECT_NONE : http_expect_of(&req->fields);
 	return PARSE_DONE;
 }
 
@@ -406,7 +340,7 @@ read_response(struct slice in, struct slice method, struct http_response *res,
 	bool head = slice_eq(method, SLICE("HEAD"));
 	bool empty = res->status < 200 || res->status == 204;
 
-	if (check_fields(in, &res->fields, FIELD_IS_SINGLE_ANSWER, fail) !=
+	if (field_check(in, &res->fields, FIELD_IS_SINGLE_ANSWER, fail) !=
 		PARSE_DONE ||
 	    read_framing(in, &res->fields, res->is_http10, &framing, fail) !=
 		PARSE_DONE ||

@@ -1,20 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/h1_write.h"
 #include "base/ascii.h"
-#include "wire/query.h"
-
-static void
-put_number(struct wr *w, uint64_t v)
-{
-	uint8_t digits[20];
-	size_t at = sizeof(digits);
-
-	do {
-		digits[--at] = (uint8_t)('0' + v % 10);
-		v /= 10;
-	} while (v != 0);
-	wr_bytes(w, slice_of(digits + at, sizeof(digits) - at));
-}
 
 static void
 put_field(struct wr *w, struct slice name, struct slice value)
@@ -43,7 +29,7 @@ put_framing(struct wr *w, bool chunked, bool has_length, uint64_t length)
 		wr_bytes(w, SLICE("Transfer-Encoding: chunked\r\n"));
 	if (has_length) {
 		wr_bytes(w, SLICE("Content-Length: "));
-		put_number(w, length);
+		http_put_number(w, length);
 		wr_bytes(w, SLICE("\r\n"));
 	}
 }
@@ -58,46 +44,16 @@ put_connection(struct wr *w, bool close, bool upgrade)
 		wr_bytes(w, SLICE("Connection: close\r\n"));
 }
 
-static void
-put_host(struct wr *w, const struct http_new_request *r)
-{
-	uint8_t text[HOST_PUT_MAX];
-
-	wr_bytes(w, SLICE("Host: "));
-	wr_bytes(w, slice_of(text, host_put(r->host, text)));
-	if (r->port != 0) {
-		wr_bytes(w, SLICE(":"));
-		put_number(w, r->port);
-	}
-	wr_bytes(w, SLICE("\r\n"));
-}
-
-static void
-put_target(struct wr *w, const struct http_new_request *r)
-{
-	const char *before = "?";
-
-	wr_bytes(w, r->path);
-	if (r->has_query) {
-		wr_bytes(w, SLICE("?"));
-		wr_bytes(w, r->query);
-		before = r->query.n == 0 ? "" : "&";
-	}
-	for (size_t i = 0; i < r->n_parameters; i++) {
-		wr_bytes(w, slice_of_str(before));
-		query_put(w, r->parameters[i].name, r->parameters[i].value);
-		before = "&";
-	}
-}
-
 void
 h1_put_request(struct wr *w, const struct http_new_request *r)
 {
 	wr_bytes(w, r->method);
 	wr_bytes(w, SLICE(" "));
-	put_target(w, r);
+	http_put_target(w, r);
 	wr_bytes(w, SLICE(" HTTP/1.1\r\n"));
-	put_host(w, r);
+	wr_bytes(w, SLICE("Host: "));
+	http_put_authority(w, r);
+	wr_bytes(w, SLICE("\r\n"));
 	for (size_t i = 0; i < r->fields->n; i++) {
 		struct field f = r->fields->at[i];
 		if (field_class(f.name) & FIELD_NOT_UPSTREAM ||
@@ -120,7 +76,7 @@ void
 h1_put_response(struct wr *w, const struct http_new_response *r)
 {
 	wr_bytes(w, SLICE("HTTP/1.1 "));
-	put_number(w, r->status);
+	http_put_number(w, r->status);
 	wr_bytes(w, SLICE(" "));
 	wr_bytes(w, r->phrase);
 	wr_bytes(w, SLICE("\r\n"));

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/message.h"
+#include "base/ascii.h"
+#include "wire/query.h"
 #include "wire/urlpath.h"
+
+enum http_expect
+http_expect_of(struct field_list *fields)
+{
+	struct field *f = field_find(fields, SLICE("expect"));
+
+	if (f == NULL)
+		return HTTP_EXPECT_NONE;
+	return ascii_eq_fold(f->value, SLICE("100-continue")) ?
+	    HTTP_EXPECT_CONTINUE :
+	    HTTP_EXPECT_OTHER;
+}
 
 struct http_new_request
 http_new_request(const struct http_request *req, struct slice path,
@@ -8,6 +22,7 @@ http_new_request(const struct http_request *req, struct slice path,
 {
 	return (struct http_new_request){
 		.method = req->method,
+		.protocol = req->protocol,
 		.path = path,
 		.query = req->target.query,
 		.has_query = req->target.has_query,
@@ -18,6 +33,49 @@ http_new_request(const struct http_request *req, struct slice path,
 		.close = req->is_http10,
 		.skip_expect = req->expect == HTTP_EXPECT_NONE,
 	};
+}
+
+void
+http_put_number(struct wr *w, uint64_t v)
+{
+	uint8_t digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (uint8_t)('0' + v % 10);
+		v /= 10;
+	} while (v != 0);
+	wr_bytes(w, slice_of(digits + at, sizeof(digits) - at));
+}
+
+void
+http_put_authority(struct wr *w, const struct http_new_request *r)
+{
+	uint8_t text[HOST_PUT_MAX];
+
+	wr_bytes(w, slice_of(text, host_put(r->host, text)));
+	if (r->port != 0) {
+		wr_bytes(w, SLICE(":"));
+		http_put_number(w, r->port);
+	}
+}
+
+void
+http_put_target(struct wr *w, const struct http_new_request *r)
+{
+	const char *before = "?";
+
+	wr_bytes(w, r->path);
+	if (r->has_query) {
+		wr_bytes(w, SLICE("?"));
+		wr_bytes(w, r->query);
+		before = r->query.n == 0 ? "" : "&";
+	}
+	for (size_t i = 0; i < r->n_parameters; i++) {
+		wr_bytes(w, slice_of_str(before));
+		query_put(w, r->parameters[i].name, r->parameters[i].value);
+		before = "&";
+	}
 }
 
 struct http_new_response

@@ -11,6 +11,7 @@
 
 #include "base/parse.h"
 #include "base/slice.h"
+#include "base/wr.h"
 #include "wire/field.h"
 #include "wire/target.h"
 
@@ -41,6 +42,9 @@ enum http_expect {
 	HTTP_EXPECT_OTHER,    /* answered with 417, then closed */
 };
 
+/* What the field Expect says. */
+enum http_expect http_expect_of(struct field_list *fields);
+
 struct http_request {
 	struct http_scan scan;
 	struct slice method;	      /* visible ASCII; perhaps no known one */
@@ -51,9 +55,10 @@ struct http_request {
 	enum http_body body;	      /* never UNTIL_CLOSE */
 	uint64_t length;	      /* of LENGTH; else 0 */
 	enum http_expect expect;
-	bool is_http10;	  /* answered unchunked, then closed */
-	bool keep_alive;  /* the client may send another request */
-	bool has_upgrade; /* asks for another protocol */
+	bool is_http10;	       /* answered unchunked, then closed */
+	bool keep_alive;       /* the client may send another request */
+	bool has_upgrade;      /* asks for another protocol */
+	struct slice protocol; /* ... by extended CONNECT (RFC 8441): which */
 };
 
 struct http_response {
@@ -70,7 +75,8 @@ struct http_response {
 
 struct http_new_request {
 	struct slice method;
-	struct slice path; /* canonical */
+	struct slice protocol; /* of an extended CONNECT; else empty */
+	struct slice path;     /* canonical */
 	struct slice query;
 	bool has_query;
 	const struct host *host; /* the one name of this connection */
@@ -90,6 +96,11 @@ struct http_new_request {
 /* The new request for `req`, with nothing added and no credential. */
 struct http_new_request http_new_request(const struct http_request *req,
     struct slice path, const struct host *host);
+
+/* Append a number; host and port; path, query and parameters. */
+void http_put_number(struct wr *w, uint64_t v);
+void http_put_authority(struct wr *w, const struct http_new_request *r);
+void http_put_target(struct wr *w, const struct http_new_request *r);
 
 struct http_new_response {
 	unsigned status;
