@@ -23,7 +23,11 @@
 static void
 stream_kick(struct stream *s)
 {
-	if (!s->closed)
+	if (s->closed)
+		return;
+	if (s->kick == NULL)
+		s->ops->touched(s);
+	else
 		event_active(s->kick, EV_TIMEOUT, 1);
 }
 
@@ -178,7 +182,6 @@ stream_run(struct stream *s, short what)
 			s->on_news(s, s->arg);
 		return;
 	}
-	s->news = false;
 	if (!s->ready && !s->broken)
 		run_start(s);
 	if (s->ready && !s->broken) {
@@ -190,7 +193,9 @@ stream_run(struct stream *s, short what)
 	/* Stopped for the others' sake: go on after they had their turn. */
 	if (s->more && may_read(s))
 		stream_kick(s);
-	if (s->news && s->on_news != NULL)
+	bool news = s->news;
+	s->news = false;
+	if (news && s->on_news != NULL)
 		s->on_news(s, s->arg);
 }
 
@@ -229,7 +234,8 @@ stream_reaped(struct loop_item *item)
 		event_free(s->readable);
 	if (s->writable != NULL)
 		event_free(s->writable);
-	event_free(s->kick);
+	if (s->kick != NULL)
+		event_free(s->kick);
 	stream_buf_release(&s->in, s->wipe);
 	stream_buf_release(&s->out, s->wipe);
 	int fd = s->fd;
@@ -262,6 +268,8 @@ stream_init(struct stream *s, const struct stream_ops *ops, struct loop *l,
 	s->wait_start = s->wait_read = STREAM_IO_READ;
 	s->wait_write = STREAM_IO_OK;
 	s->more = false;
+	if (ops->touched != NULL)
+		return 0;
 	s->kick = event_of(s, -1, 0, on_kick);
 	if (fd >= 0) {
 		s->readable =
@@ -292,6 +300,13 @@ stream_fail(struct stream *s, enum reason reason, const char *text)
 {
 	s->reason = reason;
 	snprintf(s->text, sizeof(s->text), "%s", text);
+}
+
+void
+stream_tell(struct stream *s)
+{
+	if (!s->closed && s->on_news != NULL)
+		s->on_news(s, s->arg);
 }
 
 void
@@ -354,7 +369,7 @@ stream_take(struct stream *s, size_t n)
 	stream_buf_drop(&s->in, n);
 	if (s->in.n == 0 && s->in.p != NULL)
 		stream_buf_release(&s->in, false);
-	if (was_full && n != 0)
+	if (n != 0 && (was_full || s->kick == NULL))
 		stream_kick(s);
 }
 
@@ -397,6 +412,15 @@ stream_move(struct stream *from, struct stream *to, size_t max)
 }
 
 void
+stream_flush(struct stream *s)
+{
+	if (!s->ready || s->broken || s->closed || s->kick == NULL || s->raw)
+		return;
+	run_write(s, false);
+	stream_kick(s); /* what there is to tell is told from the loop */
+}
+
+void
 stream_hold(struct stream *s, bool hold)
 {
 	if (s->held && !hold) {
@@ -434,7 +458,10 @@ stream_close(struct stream *s)
 {
 	if (s == NULL || s->closed)
 		return;
-	if (s->ready && !s->broken && !s->shut && s->out.n == 0)
+	s->closed = true;
+	if (s->kick == NULL)
+		s->ops->touched(s);
+	else if (s->ready && !s->broken && !s->shut && s->out.n == 0)
 		(void)s->ops->shut(s);
 	if (s->raw && !s->broken)
 		close_resets(s, false);
@@ -442,8 +469,8 @@ stream_close(struct stream *s)
 		event_del(s->readable);
 		event_del(s->writable);
 	}
-	event_del(s->kick);
-	s->closed = true;
+	if (s->kick != NULL)
+		event_del(s->kick);
 	s->on_news = NULL;
 	loop_reap(s->loop, &s->dead);
 }

@@ -12,7 +12,7 @@
  *  - A full buffer stops reading: nothing grows.
  *
  * What an implementation must do: embed `struct stream` as its first member,
- * call stream_init(), and give the five functions of `struct stream_ops`.  It
+ * call stream_init(), and give the functions of net/stream_ops.h.  It
  * has no buffers and no events of its own; all of that is here.
  */
 #ifndef NET_STREAM_H
@@ -23,51 +23,12 @@
 #include "base/slice.h"
 #include "net/loop.h"
 #include "net/stream_buf.h"
+#include "net/stream_ops.h"
 
 struct stream;
 struct event;
 
 typedef void stream_on_news(struct stream *s, void *arg);
-
-/* What one step of an implementation came to. */
-enum stream_io {
-	STREAM_IO_OK,	  /* done, or some bytes moved: call again */
-	STREAM_IO_READ,	  /* wait until the descriptor is readable */
-	STREAM_IO_WRITE,  /* wait until it is writable */
-	STREAM_IO_EOF,	  /* read only: the peer announced its end */
-	STREAM_IO_BROKEN, /* lost, and stream_fail() has said why */
-};
-
-struct stream_ops {
-	/*
-	 * Bring the connection up (TLS handshake); called until it answers OK
-	 * or BROKEN.  NULL: it is up from the start.
-	 */
-	enum stream_io (*start)(struct stream *s);
-	/*
-	 * Read up to `max` (never 0) bytes.  OK: *n, at least 1, and maybe more
-	 * at hand without the descriptor being readable (SSL_pending).  An end
-	 * that was not announced (TCP FIN without close_notify under TLS) is
-	 * BROKEN, never EOF.
-	 */
-	enum stream_io (
-	    *read)(struct stream *s, uint8_t *p, size_t max, size_t *n);
-	/*
-	 * Write some of `n` (never 0) bytes.  OK: *done, at least 1.  After
-	 * READ or WRITE the next call has the same bytes, perhaps more behind
-	 * them, perhaps at another place in memory.
-	 */
-	enum stream_io (
-	    *write)(struct stream *s, const uint8_t *p, size_t n, size_t *done);
-	/*
-	 * Announce our end (close_notify and SHUT_WR); all was written.  The
-	 * other direction goes on.
-	 */
-	enum stream_io (*shut)(struct stream *s);
-	/* Free what is the implementation's own, and itself; the descriptor is
-	 * closed behind it.  Called by the reaper. */
-	void (*free)(struct stream *s);
-};
 
 #define STREAM_IN_MAX LIMIT_BACKLOG_SIZE /* bytes that wait to be taken */
 /* Bytes that wait to leave: what is moved, and a whole head with a secret. */
@@ -83,7 +44,7 @@ struct stream {
 	int fd;			 /* owned; -1: a script, or detached */
 	struct event *readable;	 /* owned; NULL with fd -1 */
 	struct event *writable;	 /* owned; NULL with fd -1 */
-	struct event *kick;	 /* owned; runs stream_run() soon */
+	struct event *kick;	 /* owned; a run soon; NULL with `touched` */
 	stream_on_news *on_news; /* NULL: nobody listens */
 	void *arg;
 	struct stream_buf in, out;
@@ -98,7 +59,7 @@ struct stream {
 	bool raw;	      /* stream_make_raw() was called */
 	bool wipe;	      /* `out` holds a secret: wipe when it has left */
 	bool closed;	      /* stream_close() was called */
-	bool news;	      /* something changed in this run */
+	bool news;	      /* something changed that was not told */
 	enum stream_io wait_start, wait_read, wait_write; /* what each wants */
 	enum reason reason;	     /* why broken; else REASON_ALLOW */
 	char peer[STREAM_PEER_SIZE]; /* the other end, where somebody said */
@@ -119,6 +80,9 @@ void stream_fail(struct stream *s, enum reason reason, const char *text);
 
 /* Something may be possible now that was not (a script has bytes). */
 void stream_wake(struct stream *s);
+
+/* Of an implementation with `touched`, from the loop: something changed. */
+void stream_tell(struct stream *s);
 
 /*
  * From now on the stream neither reads nor writes by itself: whoever has it in
@@ -167,6 +131,12 @@ MUST_USE bool stream_put_secret(struct stream *s, struct slice bytes);
 
 /* Move up to `max` bytes, and what `to` has room for.  Returns bytes moved. */
 size_t stream_move(struct stream *from, struct stream *to, size_t max);
+
+/*
+ * Write now what can be written, without waiting for the loop: before a close
+ * that must not lose it.  Never calls `on_news`.
+ */
+void stream_flush(struct stream *s);
 
 /* Stop or go on reading; what has come stays. */
 void stream_hold(struct stream *s, bool hold);

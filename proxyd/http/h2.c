@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "http/h2_part.h"
+
+/* Turns of one step: an owner that is told may have put something. */
+#define TURNS 4
+/* Frames of ours that wait, DATA apart, before the peer is read no more. */
+#define QUEUE_MAX 256
+
+void
+h2_wake(struct h2_conn *c)
+{
+	c->again = true;
+	if (!c->stepping)
+		event_active(c->kick, EV_TIMEOUT, 1);
+}
+
+int
+h2_note_fault(struct h2_conn *c, enum h2_code code, enum reason reason,
+    const char *text)
+{
+	if (c->reason == REASON_ALLOW) {
+		c->code = code;
+		c->reason = reason;
+		snprintf(c->text, sizeof(c->text), "%s", text);
+	}
+	return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+/*
+ * nghttp2 cannot be asked for it once a callback has failed; what it has
+ * queued before is of no use to the peer any more.
+ */
+static void
+put_goaway(struct h2_conn *c)
+{
+	uint8_t room[17];
+	struct wr w = wr_of(room, sizeof(room));
+
+	wr_number(&w, 8, 3);
+	wr_u8(&w, NGHTTP2_GOAWAY);
+	wr_u8(&w, 0);
+	wr_u32(&w, 0);
+	wr_u32(&w,
+	    (uint32_t)nghttp2_session_get_last_proc_stream_id(c->session));
+	wr_u32(&w, c->code);
+	c->sent_goaway = stream_put(c->bytes, wr_slice(&w));
+}
+
+void
+h2_fail(struct h2_conn *c, enum reason reason, const char *text)
+{
+	struct h2_stream *s;
+
+	if (c->broken)
+		return;
+	c->broken = c->has_news = true;
+	if (c->reason == REASON_ALLOW) {
+		c->reason = reason;
+		if (c->text[0] == '\0') /* else what the peer's GOAWAY said */
+			snprintf(c->text, sizeof(c->text), "%s", text);
+	}
+	TAILQ_FOREACH(s, &c->streams, all)
+		h2_stream_break(s, c->reason, c->text);
+	if (!c->sent_goaway && c->begun)
+		put_goaway(c);
+	stream_shut(c->bytes);
+	stream_flush(c->bytes);
+}
+
+/* A code of nghttp2's that is fatal for the session. */
+static void
+fail_by(struct h2_conn *c, ssize_t error)
+{
+	switch (error) {
+	case NGHTTP2_ERR_NOMEM:
+		c->code = H2_INTERNAL_ERROR;
+		h2_fail(c, REASON_INTERNAL, "no memory");
+		break;
+	case NGHTTP2_ERR_FLOODED:
+	case NGHTTP2_ERR_TOO_MANY_CONTINUATIONS:
+		c->code = H2_ENHANCE_YOUR_CALM;
+		h2_fail(c, REASON_H2_ABUSE, "flood of frames");
+		break;
+	case NGHTTP2_ERR_BAD_CLIENT_MAGIC:
+		c->code = H2_PROTOCOL_ERROR;
+		h2_fail(c, REASON_H2_PROTOCOL, "no preface of HTTP/2");
+		break;
+	default: /* a callback has said why */
+		h2_fail(c, REASON_INTERNAL, "fault in a frame");
+	}
+}
+
+/* --- a step --------------------------------------------------------------- */
+
+/* The peer went, or was cut off. */
+static void
+lose(struct h2_conn *c)
+{
+	enum reason reason =
+	    c->is_server ? REASON_CLIENT_ABORT : REASON_UP_RESPONSE;
+
+	h2_fail(c, c->n_streams == 0 ? REASON_ALLOW : reason,
+	    stream_is_broken(c->bytes) ? stream_text(c->bytes) :
+					 "connection ended");
+}
+
+static void
+take_input(struct h2_conn *c)
+{
+	struct slice in = stream_peek(c->bytes);
+
+	if (c->broken) {
+		stream_take(c->bytes, in.n);
+		return;
+	}
+	/* Answers to its frames that it does not read, or streams that it has
+	 * reset and that are not cleared away yet: it is to wait. */
+	c->held =
+	    nghttp2_session_get_outbound_queue_size(c->session) > QUEUE_MAX ||
+	    c->n_streams > 2 * LIMIT_H2_STREAMS;
+	if (c->held)
+		return;
+	if (in.n != 0) {
+		c->now_ms = clock_ms();
+		ssize_t n = nghttp2_session_mem_recv(c->session, in.p, in.n);
+		stream_take(c->bytes, n < 0 ? in.n : (size_t)n);
+		if (n < 0)
+			fail_by(c, n);
+	} else if (stream_is_eof(c->bytes) || stream_is_broken(c->bytes)) {
+		lose(c);
+	}
+}
+
+static void
+settle(struct h2_conn *c)
+{
+	struct h2_stream *s;
+
+	while ((s = TAILQ_FIRST(&c->touched)) != NULL) {
+		TAILQ_REMOVE(&c->touched, s, touch);
+		s->is_touched = false;
+		if (!h2_stream_settle(s)) {
+			fail_by(c, NGHTTP2_ERR_NOMEM);
+			return;
+		}
+	}
+	/* The second step of h2_shut(): what was on its way has come. */
+	if (c->ponged && !c->broken) {
+		c->ponged = false;
+		(void)nghttp2_submit_goaway(c->session, NGHTTP2_FLAG_NONE,
+		    nghttp2_session_get_last_proc_stream_id(c->session),
+		    H2_NO_ERROR, NULL, 0);
+	}
+}
+
+/* One frame, or none: all of it is put, since there is room behind the room. */
+static ssize_t
+send_frame(struct h2_conn *c)
+{
+	const uint8_t *p = NULL;
+	ssize_t n = nghttp2_session_mem_send(c->session, &p);
+
+	if (n <= 0)
+		return n;
+	struct slice frame = slice_of(p, (size_t)n);
+	if (!(c->secret ? stream_put_secret : stream_put)(c->bytes, frame))
+		return NGHTTP2_ERR_NOMEM;
+	if (c->secret) /* it stays in nghttp2's buffer until that is used */
+		explicit_bzero((void *)(uintptr_t)p, (size_t)n);
+	return n;
+}
+
+static void
+flush(struct h2_conn *c)
+{
+	ssize_t n = 1;
+
+	if (!c->begun && !c->broken) {
+		c->begun = true;
+		if (h2_submit_settings(c) != 0)
+			fail_by(c, NGHTTP2_ERR_NOMEM);
+	}
+	while (!c->broken && n > 0 && stream_room(c->bytes) > 0)
+		n = send_frame(c);
+	if (n < 0 && stream_is_broken(c->bytes))
+		lose(c);
+	else if (n < 0)
+		fail_by(c, n);
+	if (c->held && !c->broken &&
+	    nghttp2_session_get_outbound_queue_size(c->session) <= QUEUE_MAX &&
+	    c->n_streams <= 2 * LIMIT_H2_STREAMS)
+		c->again = true;
+	/* Over for nghttp2: a fault of the peer's, or GOAWAY and no stream. */
+	if (!c->broken && !nghttp2_session_want_read(c->session) &&
+	    !nghttp2_session_want_write(c->session))
+		h2_fail(c, c->reason, "connection ended");
+}
+
+/* The owners may do anything from here, h2_close() too. */
+static void
+tell(struct h2_conn *c)
+{
+	struct h2_stream *s;
+
+	while ((s = TAILQ_FIRST(&c->news)) != NULL) {
+		TAILQ_REMOVE(&c->news, s, tell);
+		s->has_news = false;
+		bool is_new = s->is_new;
+		s->is_new = false;
+		if (is_new && c->closed)
+			stream_close(&s->base);
+		else if (is_new)
+			c->ops->on_request(c, &s->base, c->arg);
+		else
+			stream_tell(&s->base);
+	}
+	if (c->has_news && !c->closed) {
+		c->has_news = false;
+		c->ops->on_news(c, c->arg);
+	}
+}
+
+static void
+finish(struct h2_conn *c)
+{
+	struct h2_stream *s;
+
+	while ((s = TAILQ_FIRST(&c->streams)) != NULL)
+		h2_stream_detach(s);
+	event_del(c->kick);
+	loop_reap(c->loop, &c->dead);
+}
+
+static void
+step(struct h2_conn *c)
+{
+	c->stepping = true;
+	for (int i = 0; i < TURNS; i++) {
+		c->again = false;
+		if (!c->closed) {
+			take_input(c);
+			settle(c);
+			flush(c);
+		}
+		tell(c);
+		if (!c->again)
+			break;
+	}
+	c->stepping = false;
+	if (c->closed)
+		finish(c);
+	else if (c->again)
+		h2_wake(c);
+}
+
+static void
+on_kick(int fd UNUSED, short what UNUSED, void *arg)
+{
+	step(arg);
+}
+
+static void
+on_bytes(struct stream *s UNUSED, void *arg)
+{
+	struct h2_conn *c = arg;
+
+	if (c->broken) /* for h2_is_over() */
+		c->has_news = true;
+	step(c);
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+static void
+reaped(struct loop_item *item)
+{
+	struct h2_conn *c = (struct h2_conn *)item;
+
+	event_free(c->kick);
+	free(c);
+}
+
+static struct h2_conn *
+start(struct loop *l, struct stream *bytes, struct h2_conn *c, enum err *err)
+{
+	if (c == NULL)
+		goto fail;
+	c->dead = (struct loop_item){ .free = reaped };
+	c->loop = l;
+	c->bytes = bytes;
+	TAILQ_INIT(&c->streams);
+	TAILQ_INIT(&c->touched);
+	TAILQ_INIT(&c->news);
+	c->now_ms = clock_ms();
+	budget_init(&c->frames, LIMIT_H2_FRAMES_PER_S, LIMIT_H2_FRAMES_BURST,
+	    c->now_ms);
+	budget_init(&c->resets, LIMIT_H2_RESETS_PER_S, LIMIT_H2_RESETS_BURST,
+	    c->now_ms);
+	c->kick = loop_event(l, -1, 0, on_kick, c);
+	if (c->kick == NULL || h2_session_new(c) != 0)
+		goto fail;
+	stream_on(bytes, on_bytes, c);
+	h2_wake(c); /* also for what `bytes` holds already */
+	return c;
+fail:
+	if (c != NULL && c->kick != NULL)
+		event_free(c->kick);
+	free(c);
+	stream_close(bytes);
+	*err = ERR_MEMORY;
+	return NULL;
+}
+
+struct h2_conn *
+h2_accept(struct loop *l, struct stream *bytes, const struct h2_conn_ops *ops,
+    void *arg, enum err *err)
+{
+	struct h2_conn *c = calloc(1, sizeof(*c));
+
+	if (c != NULL) {
+		c->ops = ops;
+		c->arg = arg;
+		c->is_server = true;
+	}
+	return start(l, bytes, c, err);
+}
+
+struct h2_conn *
+h2_connect(struct loop *l, struct stream *bytes, const struct h2_conn_ops *ops,
+    void *arg, enum err *err)
+{
+	struct h2_conn *c = calloc(1, sizeof(*c));
+
+	if (c != NULL) {
+		c->ops = ops;
+		c->arg = arg;
+	}
+	return start(l, bytes, c, err);
+}
+
+void
+h2_offer_connect(struct h2_conn *c)
+{
+	c->offer_connect = true;
+}
+
+bool
+h2_is_ready(const struct h2_conn *c)
+{
+	return c->ready;
+}
+
+bool
+h2_may_connect(const struct h2_conn *c)
+{
+	return c->ready && !c->closed &&
+	    nghttp2_session_get_remote_settings(c->session,
+		NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL) == 1;
+}
+
+bool
+h2_may_open(const struct h2_conn *c)
+{
+	if (c->is_server || c->broken || c->closed || h2_is_draining(c))
+		return false;
+	uint32_t max = nghttp2_session_get_remote_settings(c->session,
+	    NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
+	/* Before its SETTINGS came: what RFC 9113 6.5.2 recommends. */
+	if (!c->ready || max > LIMIT_H2_STREAMS)
+		max = c->ready ? LIMIT_H2_STREAMS : 100;
+	return c->n_begun < max &&
+	    nghttp2_session_get_next_stream_id(c->session) <= INT32_MAX;
+}
+
+struct stream *
+h2_open(struct h2_conn *c, enum err *err)
+{
+	if (!h2_may_open(c)) {
+		*err = ERR_FULL;
+		return NULL;
+	}
+	struct h2_stream *s = h2_stream_new(c);
+	if (s == NULL) {
+		*err = ERR_MEMORY;
+		return NULL;
+	}
+	return &s->base;
+}
+
+unsigned
+h2_n_streams(const struct h2_conn *c)
+{
+	return c->n_streams;
+}
+
+bool
+h2_is_broken(const struct h2_conn *c)
+{
+	return c->broken;
+}
+
+bool
+h2_is_draining(const struct h2_conn *c)
+{
+	return c->peer_left || c->we_left;
+}
+
+bool
+h2_is_over(const struct h2_conn *c)
+{
+	return c->closed ||
+	    (c->broken &&
+		(stream_is_broken(c->bytes) ||
+		    (stream_is_shut(c->bytes) && stream_is_eof(c->bytes))));
+}
+
+enum reason
+h2_reason(const struct h2_conn *c)
+{
+	return c->reason;
+}
+
+const char *
+h2_text(const struct h2_conn *c)
+{
+	return c->text;
+}
+
+struct stream *
+h2_bytes(const struct h2_conn *c)
+{
+	return c->bytes;
+}
+
+int
+h2_fd(const struct h2_conn *c)
+{
+	return c->bytes == NULL ? -1 : stream_fd(c->bytes);
+}
+
+void
+h2_shut(struct h2_conn *c)
+{
+	static const uint8_t opaque[8] = "duenna.";
+
+	if (c->we_left || c->broken || c->closed)
+		return;
+	c->we_left = true;
+	if (c->is_server) {
+		c->pinged = true;
+		(void)nghttp2_submit_shutdown_notice(c->session);
+		(void)nghttp2_submit_ping(c->session, NGHTTP2_FLAG_NONE,
+		    opaque);
+	}
+	h2_wake(c);
+}
+
+void
+h2_close(struct h2_conn *c)
+{
+	struct h2_stream *s;
+
+	if (c == NULL || c->closed)
+		return;
+	h2_fail(c, REASON_ALLOW, "closed");
+	c->closed = true;
+	/* None has an answer that will come, whatever the reason. */
+	TAILQ_FOREACH(s, &c->streams, all)
+		s->known = false;
+	nghttp2_session_del(c->session);
+	c->session = NULL;
+	stream_close(c->bytes);
+	c->bytes = NULL;
+	h2_wake(c);
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nghttp2's session and its callbacks, which only record: they note what came,
+ * and what a peer may not do.  What is HTTP in a message is not looked at by
+ * nghttp2 (it would drop a bad field in silence, or reset without a word) but
+ * by wire/h2_head.c.
+ *
+ * Budgets.  Each connection has two, both refilled at a rate:
+ *  resets  RST_STREAM of the peer's, and those that it makes nghttp2 send
+ *	    (CVE-2023-44487, CVE-2025-8671); what an owner resets is not counted
+ *  frames  whatever costs work and carries nothing: PING, SETTINGS, PRIORITY,
+ *	    WINDOW_UPDATE, unknown kinds, DATA without data.  Honest peers send
+ *	    some for each frame that they get (gRPC's pings, windows), so what
+ *	    we send adds to it.
+ * CONTINUATION is counted a head, by nghttp2 (CVE-2024-28182); a list of fields
+ * by its decoded size, however small it was (HPACK bombs).
+ */
+#include <stdlib.h>
+
+#include "http/h2_part.h"
+
+/* What RFC 9113 6.5.2 counts a field beside its name and value. */
+#define FIELD_OVERHEAD 32
+/* A list that is so many times over the limit is no mistake. */
+#define BOMB 4
+/* Frames of a peer that one frame of ours with something in it may cause. */
+#define EARNED 3
+#define CRUMB 256 /* bytes of DATA, where more waits */
+
+static int
+abuse(struct h2_conn *c, const char *text)
+{
+	return h2_note_fault(c, H2_ENHANCE_YOUR_CALM, REASON_H2_ABUSE, text);
+}
+
+static int
+count_frame(struct h2_conn *c)
+{
+	return budget_take(&c->frames, c->now_ms) ?
+	    0 :
+	    abuse(c, "too many frames that carry nothing");
+}
+
+static int
+count_reset(struct h2_conn *c)
+{
+	return budget_take(&c->resets, c->now_ms) ?
+	    0 :
+	    abuse(c, "too many streams reset");
+}
+
+static struct h2_stream *
+find(nghttp2_session *session, int32_t id)
+{
+	return nghttp2_session_get_stream_user_data(session, id);
+}
+
+/* --- what comes ----------------------------------------------------------- */
+
+static int
+on_begin_frame(nghttp2_session *session UNUSED, const nghttp2_frame_hd *hd,
+    void *arg)
+{
+	struct h2_conn *c = arg;
+
+	switch (hd->type) {
+	case NGHTTP2_HEADERS:
+	case NGHTTP2_RST_STREAM: /* has a budget of its own */
+	case NGHTTP2_GOAWAY:
+	case NGHTTP2_CONTINUATION: /* likewise */
+		return 0;
+	case NGHTTP2_DATA:
+		if (hd->length != 0 || hd->flags & NGHTTP2_FLAG_END_STREAM)
+			return 0;
+		break;
+	default:
+		break;
+	}
+	return count_frame(c);
+}
+
+static int
+on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame,
+    void *arg)
+{
+	struct h2_conn *c = arg;
+	struct h2_stream *s = find(session, frame->hd.stream_id);
+
+	if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+		if (c->peer_left)
+			return h2_note_fault(c, H2_PROTOCOL_ERROR,
+			    REASON_H2_PROTOCOL, "request behind GOAWAY");
+		s = h2_stream_new(c);
+		if (s == NULL)
+			return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+		s->id = frame->hd.stream_id;
+		s->known = s->is_new = true;
+		c->n_begun++;
+		(void)nghttp2_session_set_stream_user_data(session, s->id, s);
+	}
+	if (s == NULL)
+		return 0;
+	h2_block_free(s->filling);
+	s->filled = 0;
+	s->filling = h2_block_new();
+	return s->filling == NULL ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE : 0;
+}
+
+static int
+on_header(nghttp2_session *session, const nghttp2_frame *frame,
+    const uint8_t *name, size_t n_name, const uint8_t *value, size_t n_value,
+    uint8_t flags, void *arg)
+{
+	struct h2_conn *c = arg;
+	struct h2_stream *s = find(session, frame->hd.stream_id);
+
+	if (s == NULL || s->filling == NULL)
+		return 0;
+	struct field f = { .name = slice_of(name, n_name),
+		.value = slice_of(value, n_value),
+		.never_indexed = (flags & NGHTTP2_NV_FLAG_NO_INDEX) != 0 };
+	s->filled += n_name + n_value + FIELD_OVERHEAD;
+	if (s->filled > BOMB * LIMIT_HEAD_SIZE)
+		return abuse(c, "list of fields far over the limit");
+	if (s->filled > LIMIT_HEAD_SIZE)
+		s->filling->too_long = true;
+	if (s->filling->too_long)
+		return 0;
+	size_t n = n_name + n_value + H2_FIELD_EXTRA;
+	uint8_t *p = buf_room(&s->filling->fields, n);
+	if (p == NULL)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	struct wr w = wr_of(p, n);
+	h2_fields_put(&w, &f);
+	buf_added(&s->filling->fields, w.n);
+	return 0;
+}
+
+/* A message that breaks the order of its parts: RFC 9113 8.1. */
+static void
+reset_peer(struct h2_stream *s, const char *text)
+{
+	(void)nghttp2_submit_rst_stream(s->c->session, NGHTTP2_FLAG_NONE, s->id,
+	    H2_PROTOCOL_ERROR);
+	h2_stream_break(s, REASON_H2_PROTOCOL, text);
+}
+
+/* A head is whole: an answer's (1xx too), a request's, or trailers. */
+static void
+head_came(struct h2_stream *s, bool ends)
+{
+	struct h2_block *b = s->filling;
+	struct slice list = buf_slice(&b->fields);
+
+	s->filling = NULL;
+	b->ends = ends;
+	if (s->got_head && ends && s->trailers == NULL) {
+		s->trailers = b;
+	} else if (s->got_head || s->n_heads > LIMIT_INFORMATIONAL + 1) {
+		h2_block_free(b);
+		reset_peer(s,
+		    s->got_head ? "trailers that do not end it" :
+				  "too many heads");
+	} else {
+		s->got_head = s->c->is_server || !h2_is_informational(list);
+		STAILQ_INSERT_TAIL(&s->heads, b, entry);
+		s->n_heads++;
+	}
+	h2_stream_news(s);
+}
+
+static void
+end_came(struct h2_stream *s)
+{
+	s->got_end = true;
+	h2_stream_check(s);
+	h2_stream_news(s);
+}
+
+static int
+goaway_came(struct h2_conn *c, const nghttp2_goaway *g)
+{
+	c->peer_left = c->has_news = true;
+	if (g->error_code != H2_NO_ERROR && c->reason == REASON_ALLOW)
+		snprintf(c->text, sizeof(c->text), "peer gave up: error %u",
+		    (unsigned)g->error_code);
+	return 0;
+}
+
+static int
+on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+{
+	struct h2_conn *c = arg;
+	struct h2_stream *s = find(session, frame->hd.stream_id);
+	bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+
+	switch (frame->hd.type) {
+	case NGHTTP2_HEADERS:
+		if (s != NULL && s->filling != NULL)
+			head_came(s, ends);
+		if (s != NULL && ends)
+			end_came(s);
+		return 0;
+	case NGHTTP2_DATA:
+		if (s != NULL && ends)
+			end_came(s);
+		/* All of it was padding. */
+		return !ends && frame->hd.length != 0 &&
+			frame->data.padlen >= frame->hd.length ?
+		    count_frame(c) :
+		    0;
+	case NGHTTP2_RST_STREAM:
+		if (s != NULL)
+			s->error = frame->rst_stream.error_code;
+		return count_reset(c);
+	case NGHTTP2_SETTINGS:
+		if (!(frame->hd.flags & NGHTTP2_FLAG_ACK))
+			c->ready = c->has_news = true;
+		return 0;
+	case NGHTTP2_PING:
+		if (frame->hd.flags & NGHTTP2_FLAG_ACK && c->pinged) {
+			c->pinged = false;
+			c->ponged = true;
+		}
+		return 0;
+	case NGHTTP2_GOAWAY:
+		return goaway_came(c, &frame->goaway);
+	default:
+		return 0;
+	}
+}
+
+static int
+on_data(nghttp2_session *session, uint8_t flags UNUSED, int32_t id,
+    const uint8_t *p, size_t n, void *arg UNUSED)
+{
+	struct h2_stream *s = find(session, id);
+
+	if (s != NULL && !s->base.closed && !s->base.broken)
+		return h2_stream_data(s, slice_of(p, n)) ? 0 :
+							   NGHTTP2_ERR_NOMEM;
+	/* Nobody will take them; the connection's window is for others too. */
+	return nghttp2_session_consume(session, id, n);
+}
+
+/* Bad for nghttp2: the stream is reset, or the connection ends. */
+static int
+on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame,
+    int error UNUSED, void *arg UNUSED)
+{
+	struct h2_stream *s = find(session, frame->hd.stream_id);
+
+	if (s != NULL)
+		h2_stream_break(s, REASON_H2_PROTOCOL, "frame out of order");
+	return 0;
+}
+
+static int
+on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, void *arg)
+{
+	struct h2_conn *c = arg;
+	struct h2_stream *s = find(session, id);
+	char text[STREAM_TEXT_SIZE];
+
+	if (s == NULL)
+		return 0;
+	h2_stream_gone(s);
+	if (s->orphan) {
+		h2_stream_detach(s);
+		return 0;
+	}
+	s->error = code;
+	s->refused = code == H2_REFUSED_STREAM && !s->got_head;
+	snprintf(text, sizeof(text), "stream reset: %s",
+	    nghttp2_http2_strerror(code));
+	h2_stream_break(s,
+	    c->is_server ? REASON_CLIENT_ABORT : REASON_UP_RESPONSE, text);
+	return 0;
+}
+
+/* --- what leaves ---------------------------------------------------------- */
+
+static bool
+is_head_of_ours(const nghttp2_frame *frame, const struct h2_stream *s)
+{
+	return frame->hd.type == NGHTTP2_HEADERS && s != NULL &&
+	    !STAILQ_EMPTY(&s->sending);
+}
+
+static int
+before_send(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+{
+	struct h2_conn *c = arg;
+	struct h2_stream *s = find(session, frame->hd.stream_id);
+
+	if (is_head_of_ours(frame, s))
+		c->secret = STAILQ_FIRST(&s->sending)->secret;
+	return 0;
+}
+
+static void
+head_left(struct h2_stream *s)
+{
+	struct h2_block *b = STAILQ_FIRST(&s->sending);
+
+	STAILQ_REMOVE_HEAD(&s->sending, entry);
+	h2_block_free(b);
+}
+
+/* nghttp2 ends the connection for a fault of the peer's, and says which. */
+static void
+goaway_left(struct h2_conn *c, const nghttp2_goaway *g)
+{
+	char text[STREAM_TEXT_SIZE];
+
+	if (g->opaque_data_len != 0)
+		snprintf(text, sizeof(text), "%.*s", (int)g->opaque_data_len,
+		    (const char *)g->opaque_data);
+	else
+		snprintf(text, sizeof(text), "%s",
+		    nghttp2_http2_strerror(g->error_code));
+	(void)h2_note_fault(c, g->error_code,
+	    g->error_code == H2_ENHANCE_YOUR_CALM ? REASON_H2_ABUSE :
+						    REASON_H2_PROTOCOL,
+	    text);
+}
+
+static int
+on_send(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
+{
+	struct h2_conn *c = arg;
+	struct h2_stream *s = find(session, frame->hd.stream_id);
+	bool is_head = frame->hd.type == NGHTTP2_HEADERS;
+
+	if (is_head_of_ours(frame, s))
+		head_left(s);
+	c->secret = false;
+	if (is_head || frame->hd.type == NGHTTP2_DATA) {
+		/* Crumbs that a tiny window lets through earn nothing. */
+		if (s == NULL || s->base.out.n == 0 ||
+		    frame->hd.length >= CRUMB)
+			budget_return(&c->frames, EARNED);
+		if (s != NULL && frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
+			s->base.shut = true;
+		if (s != NULL)
+			h2_stream_news(s);
+		return 0;
+	}
+	if (frame->hd.type == NGHTTP2_RST_STREAM)
+		return s == NULL || s->reset ? 0 : count_reset(c);
+	if (frame->hd.type != NGHTTP2_GOAWAY ||
+	    frame->goaway.error_code == H2_NO_ERROR)
+		return 0;
+	c->sent_goaway = true;
+	goaway_left(c, &frame->goaway);
+	return 0;
+}
+
+static int
+on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int error,
+    void *arg)
+{
+	struct h2_conn *c = arg;
+	struct h2_stream *s = find(session, frame->hd.stream_id);
+
+	/* A request that must not begin has no stream of nghttp2's yet. */
+	if (s == NULL && frame->hd.type == NGHTTP2_HEADERS && !c->is_server)
+		TAILQ_FOREACH(s, &c->streams, all)
+			if (s->id == frame->hd.stream_id)
+				break;
+	if (!is_head_of_ours(frame, s))
+		return 0;
+	head_left(s);
+	/* on_stream_close follows. */
+	if (frame->headers.cat == NGHTTP2_HCAT_REQUEST && !s->orphan) {
+		s->refused = error == NGHTTP2_ERR_START_STREAM_NOT_ALLOWED;
+		h2_stream_break(s, REASON_UP_RESPONSE,
+		    "no more requests on this connection");
+	}
+	return 0;
+}
+
+/* --- the session ---------------------------------------------------------- */
+
+static void
+set_callbacks(nghttp2_session_callbacks *cb)
+{
+	nghttp2_session_callbacks_set_on_begin_frame_callback(cb,
+	    on_begin_frame);
+	nghttp2_session_callbacks_set_on_begin_headers_callback(cb,
+	    on_begin_headers);
+	nghttp2_session_callbacks_set_on_header_callback(cb, on_header);
+	nghttp2_session_callbacks_set_on_frame_recv_callback(cb, on_frame);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data);
+	nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(cb,
+	    on_invalid_frame);
+	nghttp2_session_callbacks_set_on_stream_close_callback(cb,
+	    on_stream_close);
+	nghttp2_session_callbacks_set_before_frame_send_callback(cb,
+	    before_send);
+	nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_send);
+	nghttp2_session_callbacks_set_on_frame_not_send_callback(cb,
+	    on_not_sent);
+	nghttp2_session_callbacks_set_send_data_callback(cb, h2_send_data);
+}
+
+static void
+set_options(nghttp2_option *o)
+{
+	nghttp2_option_set_no_auto_window_update(o, 1);
+	nghttp2_option_set_no_http_messaging(o, 1);
+	nghttp2_option_set_no_closed_streams(o, 1);
+	nghttp2_option_set_max_continuations(o, LIMIT_H2_CONTINUATIONS);
+	/* What we write may be longer than what we read. */
+	nghttp2_option_set_max_send_header_block_length(o, 2 * LIMIT_HEAD_SIZE);
+}
+
+int
+h2_session_new(struct h2_conn *c)
+{
+	nghttp2_session_callbacks *callbacks = NULL;
+	nghttp2_option *options = NULL;
+	int error = NGHTTP2_ERR_NOMEM;
+
+	if (nghttp2_session_callbacks_new(&callbacks) != 0 ||
+	    nghttp2_option_new(&options) != 0)
+		goto out;
+	set_callbacks(callbacks);
+	set_options(options);
+	error = (c->is_server ? nghttp2_session_server_new2 :
+				nghttp2_session_client_new2)(&c->session,
+	    callbacks, c, options);
+out:
+	nghttp2_session_callbacks_del(callbacks);
+	nghttp2_option_del(options);
+	return error;
+}
+
+int
+h2_submit_settings(struct h2_conn *c)
+{
+	const int32_t window =
+	    c->is_server ? LIMIT_H2_CLIENT_WINDOW : LIMIT_H2_UPSTREAM_WINDOW;
+	const int32_t all =
+	    c->is_server ? LIMIT_H2_CLIENT_WINDOWS : LIMIT_H2_UPSTREAM_WINDOWS;
+	nghttp2_settings_entry e[] = {
+		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, (uint32_t)window },
+		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, LIMIT_HEAD_SIZE },
+		{ NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1 },
+		{ 0, 0 },
+		{ 0, 0 },
+	};
+	size_t n = 3;
+
+	if (c->is_server)
+		e[n++] = (nghttp2_settings_entry){
+			NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
+			LIMIT_H2_STREAMS
+		};
+	else
+		e[n++] =
+		    (nghttp2_settings_entry){ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 };
+	if (c->offer_connect)
+		e[n++] = (nghttp2_settings_entry){
+			NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1
+		};
+	int error =
+	    nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, e, n);
+	return error != 0 ? error :
+			    nghttp2_session_set_local_window_size(c->session,
+				NGHTTP2_FLAG_NONE, 0, all);
+}
