@@ -6,14 +6,26 @@
 
 static const char hash_key[] = ",\"hash\":\"";
 
+/* What stands before each field's value. */
+static const struct slice prefixes[FIELD_COUNT] = {
+#define TEXT "\""
+#define NUMBER ""
+#define BOOL ""
+#define X(id, key, type)                           \
+	{ (const uint8_t *)(",\"" key "\":" type), \
+		sizeof(",\"" key "\":" type) - 1 },
+	FIELD_LIST(X)
+#undef X
+#undef TEXT
+#undef NUMBER
+#undef BOOL
+};
+
 static void
 put_field(struct buf *out, const struct event *e, enum event_field field)
 {
-	buf_put(out, SLICE(",\""));
-	buf_put_str(out, event_field_key(field));
-	buf_put(out, SLICE("\":"));
+	buf_put(out, prefixes[field]);
 	if (event_field_is_text(field)) {
-		buf_put_byte(out, '"');
 		escape_put(out, e->text[field]);
 		buf_put_byte(out, '"');
 	} else if (event_field_is_bool(field)) {

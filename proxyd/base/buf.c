@@ -32,59 +32,31 @@ buf_clear(struct buf *b)
 }
 
 uint8_t *
-buf_room(struct buf *b, size_t n)
+buf_grow(struct buf *b, size_t n)
 {
-	if (b->failed || n > b->max - b->n) {
-		b->failed = true;
-		return NULL;
-	}
-	/* One byte more, for a NUL that is not counted. */
-	if (n >= b->cap - b->n) {
-		size_t cap = b->cap == 0 ? FIRST_CAP : b->cap;
+	size_t cap = b->cap == 0 ? FIRST_CAP : b->cap;
+	uint8_t *p = NULL;
+
+	if (!b->failed && n <= b->max - b->n) {
 		while (cap <= b->n + n)
 			cap *= 2;
 		if (cap > b->max)
 			cap = b->max + 1;
-		uint8_t *p = realloc(b->p, cap);
-		if (p == NULL) {
-			b->failed = true;
-			return NULL;
-		}
-		b->p = p;
-		b->cap = cap;
+		p = realloc(b->p, cap);
 	}
+	if (p == NULL) {
+		b->failed = true;
+		return NULL;
+	}
+	b->p = p;
+	b->cap = cap;
 	return b->p + b->n;
-}
-
-void
-buf_added(struct buf *b, size_t n)
-{
-	b->n += n;
-}
-
-bool
-buf_put(struct buf *b, struct slice s)
-{
-	uint8_t *p = buf_room(b, s.n);
-
-	if (p == NULL)
-		return false;
-	if (s.n != 0)
-		memcpy(p, s.p, s.n);
-	b->n += s.n;
-	return true;
 }
 
 bool
 buf_put_str(struct buf *b, const char *s)
 {
 	return buf_put(b, slice_of_str(s));
-}
-
-bool
-buf_put_byte(struct buf *b, uint8_t c)
-{
-	return buf_put(b, (struct slice){ &c, 1 });
 }
 
 bool

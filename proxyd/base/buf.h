@@ -32,17 +32,49 @@ void buf_wipe(struct buf *b);
 /* Be empty, keep the memory, clear `failed`. */
 void buf_clear(struct buf *b);
 
+/* For buf_room() alone: get memory for `n` more bytes. */
+uint8_t *buf_grow(struct buf *b, size_t n);
+
+/* Room for `n` more bytes at the returned place, or NULL; then buf_added(). */
+static inline uint8_t *
+buf_room(struct buf *b, size_t n)
+{
+	/* One byte more, for a NUL that is not counted. */
+	if (b->failed || n > b->max - b->n || n >= b->cap - b->n)
+		return buf_grow(b, n);
+	return b->p + b->n;
+}
+
+static inline void
+buf_added(struct buf *b, size_t n)
+{
+	b->n += n;
+}
+
 /* Append; each returns false, and sets `failed`, if it does not fit. */
-bool buf_put(struct buf *b, struct slice s);
+static inline bool
+buf_put(struct buf *b, struct slice s)
+{
+	uint8_t *p = buf_room(b, s.n);
+
+	if (p == NULL)
+		return false;
+	if (s.n != 0)
+		memcpy(p, s.p, s.n);
+	b->n += s.n;
+	return true;
+}
+
+static inline bool
+buf_put_byte(struct buf *b, uint8_t c)
+{
+	return buf_put(b, (struct slice){ &c, 1 });
+}
+
 bool buf_put_str(struct buf *b, const char *s);
-bool buf_put_byte(struct buf *b, uint8_t c);
 bool buf_put_number(struct buf *b, uint64_t v); /* decimal */
 bool buf_putf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool buf_vputf(struct buf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
-
-/* Room for `n` more bytes at the returned place, or NULL; then buf_added(). */
-uint8_t *buf_room(struct buf *b, size_t n);
-void buf_added(struct buf *b, size_t n);
 
 /* Drop `n` bytes (at most all) from the front. */
 void buf_drop(struct buf *b, size_t n);
