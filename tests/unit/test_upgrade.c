@@ -19,8 +19,8 @@
 #define ANSWER "HTTP/1.1 101 x\r\n"
 #define ACCEPT "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
 
-    static void
-    read_request(struct slice in, struct http_request *req)
+static void
+read_request(struct slice in, struct http_request *req)
 {
 	struct parse_fail fail;
 	size_t used;
