@@ -97,7 +97,9 @@ upgrade_check_request(const struct http_request *req)
 
 	if (req->is_http10 || !slice_eq(req->method, SLICE("GET")))
 		return "a WebSocket is opened by a GET of HTTP/1.1";
-	if (req->body != HTTP_BODY_NONE || req->expect != HTTP_EXPECT_NONE)
+	/* Java's client says that there are 0 bytes of it. */
+	if (req->body == HTTP_BODY_OPEN || req->length != 0 ||
+	    req->expect != HTTP_EXPECT_NONE)
 		return "a WebSocket is opened by a request without a body";
 	if (!field_is_named(&req->fields, SLICE("upgrade")))
 		return "Connection does not name the upgrade";
