@@ -10,60 +10,10 @@
 // server behind us could read another request than the one that was judged.
 'use strict';
 const { spawnSync } = require('child_process');
-const fs = require('fs');
 const { HTTPParser } = require('_http_common');
 
 const [canon, rows, count = '20000', seed = '1'] = process.argv.slice(2);
-let state = BigInt(seed) * 2654435761n + 1n;
-function random(n) {
-  state = (state * 6364136223846793005n + 1442695040888963407n) & 0xffffffffffffffffn;
-  return Number((state >> 33n) % BigInt(n));
-}
-const pick = (list) => list[random(list.length)];
-
-function unescape(text) {
-  const out = [];
-  for (let i = 0; i < text.length; i++) {
-    if (text[i] !== '\\') { out.push(text.charCodeAt(i)); continue; }
-    const c = text[++i];
-    if (c === 'x') { out.push(parseInt(text.slice(i + 1, i + 3), 16)); i += 2; continue; }
-    if (c === '*' || c === '?') {
-      const arg = text.slice(i + 2, text.indexOf('}', i));
-      i = text.indexOf('}', i);
-      if (c === '?') out.push(parseInt(arg.slice(0, 2), 16));
-      else for (let n = Math.min(Number(arg), 300); n > 1; n--) out.push(out[out.length - 1]);
-      continue;
-    }
-    out.push({ r: 13, n: 10, t: 9, 0: 0, '\\': 92 }[c]);
-  }
-  return Buffer.from(out);
-}
-
-const seeds = fs.readFileSync(rows, 'latin1').split('\n')
-  .map((line) => line.replace(/ \|$/, ' | ').split(' | '))
-  .filter((f) => f.length === 6 && f[1] === 'request')
-  .map((f) => unescape(f[4])).filter((b) => b.length < 2000);
-const tokens = ['\r', '\n', '\r\n', ' ', '\t', ':', ',', ';', '\0', '\x80', '0', '5', 'a', '+', '-',
-  '\r\n ', 'Content-Length: 5\r\n', 'Transfer-Encoding: chunked\r\n', '0\r\n\r\n',
-  'Content-Length: ', 'chunked', 'Host: ok.test\r\n', 'Connection: close\r\n', '_', '\x0b', '\x7f',
-  '1;a=b', 'GET / HTTP/1.1\r\nHost: ok.test\r\n\r\n'].map((t) => Buffer.from(t, 'latin1'));
-
-function mutate(data) {
-  for (let n = random(4); n > 0; n--) {
-    const at = random(data.length + 1), head = data.subarray(0, at), tail = data.subarray(at);
-    switch (random(5)) {
-    case 0: data = Buffer.concat([head, pick(tokens), tail]); break;
-    case 1: data = Buffer.concat([head, Buffer.from([random(256)]), tail.subarray(1)]); break;
-    case 2: data = Buffer.concat([head, tail.subarray(1 + random(4))]); break;
-    case 3: data = Buffer.concat([head, tail.subarray(0, random(40)), tail]); break;
-    default: {
-      const other = pick(seeds);
-      data = Buffer.concat([head, other.subarray(random(other.length))]);
-    }
-    }
-  }
-  return data;
-}
+const { begin, messages } = require('./mutate.js');
 
 // The first message in `data` as llhttp reads it, or null.
 function llhttp(data) {
@@ -90,8 +40,8 @@ function llhttp(data) {
   return got.messages || got.upgrade ? got : null;
 }
 
-const inputs = [...seeds];
-while (inputs.length < Number(count)) inputs.push(mutate(pick(seeds)));
+begin(seed, [rows], 'request');
+const inputs = messages(Number(count));
 const run = spawnSync(canon, [], {
   input: inputs.map((b) => `request ${b.toString('hex')}\n`).join(''), maxBuffer: 1 << 30, encoding: 'latin1',
 });
