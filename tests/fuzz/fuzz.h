@@ -11,6 +11,23 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* libFuzzer's own: another form of `data`, in place.  Where a fuzzer has a
+ * LLVMFuzzerCustomMutator, that is asked instead. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
+    unsigned seed);
+
+/* What a fuzzer begins with that makes its own seed. */
+static inline size_t
+fuzz_begin_with(struct slice whole, uint8_t *data, size_t max)
+{
+	size_t n = whole.n < max ? whole.n : max;
+
+	if (n != 0)
+		memcpy(data, whole.p, n);
+	return n;
+}
+
 /* A broken promise of the code under test ends the run with the input kept. */
 #define CHECK(promise)           \
 	do {                     \

@@ -2,9 +2,13 @@
 /*
  * Any bytes as an image, of a program and of an owner: refused, or everything
  * that can be asked of it is answered without a step outside.
+ *
+ * What it begins with is compiled here, so it has always the form that images
+ * have now: seeds in files were once of a form before, and nothing behind the
+ * head was looked at.
  */
 #include "base/buf.h"
-#include "fuzz.h"
+#include "fuzz_bed.h"
 #include "policy/address.h"
 #include "policy/image.h"
 #include "policy/owner.h"
@@ -88,6 +92,21 @@ ask_program(struct slice image)
 }
 
 static void
+ask_ca(const struct owner *o)
+{
+	struct slice certs[OWNER_CA_MAX];
+
+	touch(owner_ca_key(o));
+	for (unsigned which = 0; which < OWNER_CA_KINDS; which++) {
+		uint32_t n = owner_ca(o, which, certs);
+		CHECK(n <= OWNER_CA_MAX);
+		for (uint32_t i = 0; i < n; i++)
+			touch(certs[i]);
+	}
+	sum += owner_allows_gaps(o);
+}
+
+static void
 ask_owner(struct slice image)
 {
 	enum err err;
@@ -112,6 +131,7 @@ ask_owner(struct slice image)
 		touch(owner_file(o, i, &write));
 	for (uint32_t i = 0; i < owner_n_environment(o) && i < 64; i++)
 		touch(owner_environment(o, i));
+	ask_ca(o);
 	owner_free(o);
 }
 
@@ -122,6 +142,109 @@ put_word(uint8_t *p, uint32_t v)
 	p[1] = (uint8_t)(v >> 16);
 	p[2] = (uint8_t)(v >> 8);
 	p[3] = (uint8_t)v;
+}
+
+static const char policy[] =
+    "version: 1\n"
+    "policies:\n"
+    "  p:\n"
+    "    refusals: code\n"
+    "    rules:\n"
+    "      - deny: https://a.test/secret/**\n"
+    "      - allow: ['https://a.test/**', 'https://*.a.test:8443/v1/*/x']\n"
+    "        methods: [GET, HEAD, POST]\n"
+    "        foreign_credentials: strip\n"
+    "        limits: {body: 10MiB, requests_per_minute: 60, idle: 30s}\n"
+    "      - allow: https://x.a.test/repos/*/x/issues\n"
+    "        query: {type: ['2', ''], prefix: ['runs/*'], others: allow}\n"
+    "        encoded_slash: true\n"
+    "        expires: 2031-01-01T00:00:00Z\n"
+    "      - allow: http://**.a.test\n"
+    "        methods: any\n"
+    "      - allow: tls://pinned.test\n"
+    "      - allow: tcp://db.test:5432\n"
+    "        addresses: [10.1.2.0/24]\n"
+    "      - allow: https://10.0.0.1/**\n"
+    "      - allow: https://**\n"
+    "        report: true\n";
+
+static const char owner[] =
+    "version: 1\n"
+    "credentials:\n"
+    "  c:\n"
+    "    kind: basic\n"
+    "    user: bob\n"
+    "    secret: {command: [/bin/x, -y], pass: [Z], for: 5m}\n"
+    "    only: ['https://x.a.test/**', 'https://*.wild.test:8443/**']\n"
+    "    place: [{env: [GH, T], like: ghp_}]\n"
+    "private: [10.0.0.0/8, 'fd00::/8']\n"
+    "upstream:\n"
+    "  - names: ['**.a.test']\n"
+    "    resolvers: ['[fd00::53]:5353']\n"
+    "    roots: [/r]\n"
+    "    only_roots: true\n"
+    "  - names: [b.test]\n"
+    "    addresses: [10.20.0.7]\n"
+    "  - names: ['**']\n"
+    "    proxy: http://p.test:3128\n"
+    "files: {read: [/n], write: [/w]}\n"
+    "environment: [E]\n"
+    "dns: {refused: nxdomain}\n"
+    "audit: {required: false}\n"
+    "ca: {certificate: /c, key: /k, next: /n}\n";
+
+/* The form of a certificate is enough here. */
+static const char *
+open_root(void *ctx, struct slice path, struct buf *out)
+{
+	(void)ctx;
+	(void)path;
+	return buf_put_str(out,
+		   "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n"
+		   "-----END CERTIFICATE-----\n") ?
+	    NULL :
+	    "no memory";
+}
+
+/* Two images that open, or this fuzzer finds nothing. */
+static struct slice
+seed_image(bool of_owner)
+{
+	static struct buf images[2];
+	struct load_report report = { 0 };
+	struct load_file file = { SLICE("o"), SLICE("/"), slice_of_str(owner) };
+	struct load_owner_in in = { .files = &file,
+		.n_files = 1,
+		.open = open_root };
+	struct buf *b = &images[of_owner];
+	enum err err;
+
+	if (b->n != 0)
+		return buf_slice(b);
+	buf_init(b, IMAGE_SIZE_MAX);
+	if (of_owner) {
+		CHECK(load_owner(&in, b, &report));
+		struct owner *o = owner_open(buf_slice(b), &err);
+		CHECK(o != NULL);
+		owner_free(o);
+		load_report_release(&report);
+	} else {
+		struct program *p = fuzz_bed_program(policy);
+		CHECK(buf_put(b, program_image(p)));
+		program_free(p);
+	}
+	return buf_slice(b);
+}
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+	struct slice whole = seed_image(seed % 2 == 0);
+
+	CHECK(max < 4096 || whole.n <= max);
+	if (size < HEAD_WORDS * 4)
+		return fuzz_begin_with(whole, data, max);
+	return LLVMFuzzerMutate(data, size, max);
 }
 
 int
