@@ -104,9 +104,18 @@ lose(struct h2_conn *c)
 	enum reason reason =
 	    c->is_server ? REASON_CLIENT_ABORT : REASON_UP_RESPONSE;
 
-	h2_fail(c, c->n_streams == 0 ? REASON_ALLOW : reason,
+	h2_fail(c, c->n_begun == 0 ? REASON_ALLOW : reason,
 	    stream_is_broken(c->bytes) ? stream_text(c->bytes) :
 					 "connection ended");
+}
+
+/* Before anything is read: some settings cannot be changed later. */
+static void
+begin(struct h2_conn *c)
+{
+	c->begun = true;
+	if (h2_submit_settings(c) != 0)
+		fail_by(c, NGHTTP2_ERR_NOMEM);
 }
 
 static void
@@ -114,6 +123,8 @@ take_input(struct h2_conn *c)
 {
 	struct slice in = stream_peek(c->bytes);
 
+	if (!c->begun)
+		begin(c);
 	if (c->broken) {
 		stream_take(c->bytes, in.n);
 		return;
@@ -131,9 +142,10 @@ take_input(struct h2_conn *c)
 		stream_take(c->bytes, n < 0 ? in.n : (size_t)n);
 		if (n < 0)
 			fail_by(c, n);
-	} else if (stream_is_eof(c->bytes) || stream_is_broken(c->bytes)) {
-		lose(c);
 	}
+	if (stream_is_eof(c->bytes) ||
+	    (stream_is_broken(c->bytes) && stream_peek(c->bytes).n == 0))
+		lose(c);
 }
 
 static void
@@ -180,11 +192,6 @@ flush(struct h2_conn *c)
 {
 	ssize_t n = 1;
 
-	if (!c->begun && !c->broken) {
-		c->begun = true;
-		if (h2_submit_settings(c) != 0)
-			fail_by(c, NGHTTP2_ERR_NOMEM);
-	}
 	while (!c->broken && n > 0 && stream_room(c->bytes) > 0)
 		n = send_frame(c);
 	if (n < 0 && stream_is_broken(c->bytes))

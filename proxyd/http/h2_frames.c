@@ -57,6 +57,19 @@ find(nghttp2_session *session, int32_t id)
 
 /* --- what comes ----------------------------------------------------------- */
 
+/*
+ * RFC 9113 5.1.1: an id may not be below the last one.  nghttp2 passes over all
+ * that are, since trailers may come for a stream that it has reset; but of a
+ * client that left ids out, this may be one of those.
+ */
+static bool
+is_backwards(const struct h2_conn *c, int32_t id)
+{
+	return c->is_server && id < c->last_id &&
+	    c->n_requests < (uint32_t)(c->last_id + 1) / 2 &&
+	    find(c->session, id) == NULL;
+}
+
 static int
 on_begin_frame(nghttp2_session *session UNUSED, const nghttp2_frame_hd *hd,
     void *arg)
@@ -65,6 +78,10 @@ on_begin_frame(nghttp2_session *session UNUSED, const nghttp2_frame_hd *hd,
 
 	switch (hd->type) {
 	case NGHTTP2_HEADERS:
+		if (is_backwards(c, hd->stream_id))
+			return h2_note_fault(c, H2_PROTOCOL_ERROR,
+			    REASON_H2_PROTOCOL, "HEADERS: id below the last");
+		return 0;
 	case NGHTTP2_RST_STREAM: /* has a budget of its own */
 	case NGHTTP2_GOAWAY:
 	case NGHTTP2_CONTINUATION: /* likewise */
@@ -73,10 +90,31 @@ on_begin_frame(nghttp2_session *session UNUSED, const nghttp2_frame_hd *hd,
 		if (hd->length != 0 || hd->flags & NGHTTP2_FLAG_END_STREAM)
 			return 0;
 		break;
+	case NGHTTP2_PRIORITY: /* nghttp2 passes over it unread */
+		if (hd->stream_id == 0)
+			return h2_note_fault(c, H2_PROTOCOL_ERROR,
+			    REASON_H2_PROTOCOL, "PRIORITY: stream_id == 0");
+		break;
 	default:
 		break;
 	}
 	return count_frame(c);
+}
+
+/* Unknown kinds are passed over; nghttp2 is asked for them to count them. */
+static int
+on_unknown_part(nghttp2_session *session UNUSED,
+    const nghttp2_frame_hd *hd UNUSED, const uint8_t *p UNUSED, size_t n UNUSED,
+    void *arg UNUSED)
+{
+	return 0;
+}
+
+static int
+on_unknown(nghttp2_session *session UNUSED, void **payload UNUSED,
+    const nghttp2_frame_hd *hd UNUSED, void *arg UNUSED)
+{
+	return NGHTTP2_ERR_CANCEL;
 }
 
 static int
@@ -96,6 +134,8 @@ on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame,
 		s->id = frame->hd.stream_id;
 		s->known = s->is_new = true;
 		c->n_begun++;
+		c->n_requests++;
+		c->last_id = s->id;
 		(void)nghttp2_session_set_stream_user_data(session, s->id, s);
 	}
 	if (s == NULL)
@@ -106,27 +146,34 @@ on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame,
 	return s->filling == NULL ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE : 0;
 }
 
+static struct slice
+bytes_of(nghttp2_rcbuf *r)
+{
+	nghttp2_vec v = nghttp2_rcbuf_get_buf(r);
+
+	return slice_of(v.base, v.len);
+}
+
 static int
 on_header(nghttp2_session *session, const nghttp2_frame *frame,
-    const uint8_t *name, size_t n_name, const uint8_t *value, size_t n_value,
-    uint8_t flags, void *arg)
+    nghttp2_rcbuf *name, nghttp2_rcbuf *value, uint8_t flags, void *arg)
 {
 	struct h2_conn *c = arg;
 	struct h2_stream *s = find(session, frame->hd.stream_id);
+	struct field f = { .name = bytes_of(name),
+		.value = bytes_of(value),
+		.never_indexed = (flags & NGHTTP2_NV_FLAG_NO_INDEX) != 0 };
 
 	if (s == NULL || s->filling == NULL)
 		return 0;
-	struct field f = { .name = slice_of(name, n_name),
-		.value = slice_of(value, n_value),
-		.never_indexed = (flags & NGHTTP2_NV_FLAG_NO_INDEX) != 0 };
-	s->filled += n_name + n_value + FIELD_OVERHEAD;
+	s->filled += f.name.n + f.value.n + FIELD_OVERHEAD;
 	if (s->filled > BOMB * LIMIT_HEAD_SIZE)
 		return abuse(c, "list of fields far over the limit");
 	if (s->filled > LIMIT_HEAD_SIZE)
 		s->filling->too_long = true;
 	if (s->filling->too_long)
 		return 0;
-	size_t n = n_name + n_value + H2_FIELD_EXTRA;
+	size_t n = f.name.n + f.value.n + H2_FIELD_EXTRA;
 	uint8_t *p = buf_room(&s->filling->fields, n);
 	if (p == NULL)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -389,7 +436,7 @@ set_callbacks(nghttp2_session_callbacks *cb)
 	    on_begin_frame);
 	nghttp2_session_callbacks_set_on_begin_headers_callback(cb,
 	    on_begin_headers);
-	nghttp2_session_callbacks_set_on_header_callback(cb, on_header);
+	nghttp2_session_callbacks_set_on_header_callback2(cb, on_header);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(cb, on_frame);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data);
 	nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(cb,
@@ -402,6 +449,9 @@ set_callbacks(nghttp2_session_callbacks *cb)
 	nghttp2_session_callbacks_set_on_frame_not_send_callback(cb,
 	    on_not_sent);
 	nghttp2_session_callbacks_set_send_data_callback(cb, h2_send_data);
+	nghttp2_session_callbacks_set_on_extension_chunk_recv_callback(cb,
+	    on_unknown_part);
+	nghttp2_session_callbacks_set_unpack_extension_callback(cb, on_unknown);
 }
 
 static void
@@ -411,6 +461,9 @@ set_options(nghttp2_option *o)
 	nghttp2_option_set_no_http_messaging(o, 1);
 	nghttp2_option_set_no_closed_streams(o, 1);
 	nghttp2_option_set_max_continuations(o, LIMIT_H2_CONTINUATIONS);
+	for (unsigned type = NGHTTP2_CONTINUATION + 1; type <= UINT8_MAX;
+	     type++)
+		nghttp2_option_set_user_recv_extension_type(o, (uint8_t)type);
 	/* What we write may be longer than what we read. */
 	nghttp2_option_set_max_send_header_block_length(o, 2 * LIMIT_HEAD_SIZE);
 }

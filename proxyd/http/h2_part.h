@@ -77,8 +77,10 @@ struct h2_conn {
 	const struct h2_conn_ops *ops;
 	void *arg;
 	struct h2_streams streams, touched, news;
-	unsigned n_streams; /* that their owners have not closed */
-	unsigned n_begun;   /* ... and that count for the peer's limit */
+	unsigned n_streams;  /* that their owners have not closed */
+	unsigned n_begun;    /* streams that nghttp2 has */
+	uint32_t n_requests; /* of a client's, ever; the id of the last: */
+	int32_t last_id;
 	bool is_server;
 	bool offer_connect;
 	bool begun;		 /* our SETTINGS were submitted */

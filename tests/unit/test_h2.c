@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two connections back to back: what one side puts the other takes. */
+#include "h2_bed.h"
+
+#define BOTH             \
+	struct h2_bed b; \
+	h2_bed_init(&b, H2_BED_BOTH)
+
+static uint8_t pattern[1 << 20];
+
+static void
+fill_pattern(void)
+{
+	for (size_t i = 0; i < sizeof(pattern); i++)
+		pattern[i] = (uint8_t)(i * 7 + (i >> 8));
+}
+
+static void
+h2_carries_a_request_and_its_answer(void **state)
+{
+	(void)state;
+	struct http_request req;
+	BOTH;
+	struct stream *up = h2_bed_ask(&b.client, "POST", false);
+
+	assert_true(stream_put(up, SLICE("hello")));
+	stream_shut(up);
+	h2_bed_turn(&b);
+	assert_int_equal(b.server.n, 1);
+	struct stream *s = b.server.s[0];
+	h2_bed_read(s, &req);
+	assert_int_equal(req.body, HTTP_BODY_OPEN);
+	assert_slice(stream_peek(s), SLICE("hello"));
+	assert_false(stream_is_eof(s));
+	stream_take(s, 5);
+	assert_true(stream_is_eof(s));
+	assert_true(stream_is_shut(up));
+
+	h2_bed_answer(s, 103, false);
+	h2_bed_answer(s, 200, false);
+	assert_true(stream_put(s, SLICE("world")));
+	h2_bed_turn(&b);
+	assert_int_equal(h2_bed_status(up), 103);
+	assert_int_equal(h2_bed_status(up), 200);
+	assert_int_equal(h2_bed_status(up), 0); /* nothing more has come */
+	assert_slice(stream_peek(up), SLICE("world"));
+	stream_take(up, 5);
+	assert_false(stream_is_eof(up));
+	stream_shut(s);
+	h2_bed_turn(&b);
+	assert_true(stream_is_eof(up) && stream_is_shut(s));
+	assert_false(stream_is_broken(up) || stream_is_broken(s));
+	assert_int_equal(up->n_in, 5);
+	assert_int_equal(up->n_out, 5);
+	h2_bed_release(&b);
+}
+
+static void
+h2_carries_trailers_each_way(void **state)
+{
+	(void)state;
+	for (int with_data = 0; with_data < 3; with_data++) {
+		struct field_list t = { .n = 1 }, got;
+		struct http_request req;
+		struct parse_fail fail;
+		struct buf head;
+		BOTH;
+		t.at[0] = (struct field){ .name = SLICE("grpc-status"),
+			.value = SLICE("0") };
+		struct stream *up = h2_bed_ask(&b.client, "POST", false);
+		if (with_data == 1)
+			assert_true(stream_put(up, SLICE("abc")));
+		if (with_data == 2)
+			h2_bed_turn(&b); /* the answerer waits for DATA */
+		assert_true(h2_put_trailers(up, &t));
+		h2_bed_turn(&b);
+		struct stream *s = b.server.s[0];
+		h2_bed_read(s, &req);
+		stream_take(s, stream_peek(s).n);
+		assert_true(stream_is_eof(s));
+		buf_init(&head, LIMIT_HEAD_SIZE);
+		assert_int_equal(h2_read_trailers(s, &got, &head, &fail),
+		    PARSE_DONE);
+		assert_int_equal(got.n, 1);
+		assert_slice(got.at[0].name, SLICE("grpc-status"));
+
+		h2_bed_answer(s, 200, false);
+		if (with_data == 1)
+			assert_true(stream_put(s, SLICE("abc")));
+		if (with_data == 2)
+			h2_bed_turn(&b);
+		assert_true(h2_put_trailers(s, &t));
+		h2_bed_turn(&b);
+		assert_int_equal(h2_bed_status(up), 200);
+		assert_int_equal(stream_peek(up).n, with_data == 1 ? 3 : 0);
+		stream_take(up, stream_peek(up).n);
+		assert_true(stream_is_eof(up) && stream_is_shut(s));
+		assert_int_equal(h2_read_trailers(up, &got, &head, &fail),
+		    PARSE_DONE);
+		assert_slice(got.at[0].value, SLICE("0"));
+		/* Read once: there are none behind them. */
+		assert_int_equal(h2_read_trailers(up, &got, &head, &fail),
+		    PARSE_DONE);
+		assert_int_equal(got.n, 0);
+		buf_release(&head);
+		h2_bed_release(&b);
+	}
+}
+
+/* What there is room for, from `at` on. */
+static size_t
+put_more(struct stream *s, size_t at)
+{
+	size_t n = stream_room(s);
+
+	if (n > sizeof(pattern) - at)
+		n = sizeof(pattern) - at;
+	assert_true(n == 0 || stream_put(s, slice_of(pattern + at, n)));
+	return n;
+}
+
+static void
+h2_window_is_opened_by_taking_alone(void **state)
+{
+	(void)state;
+	struct http_request req;
+	size_t sent = 0, got = 0;
+	BOTH;
+	struct stream *up = h2_bed_ask(&b.client, "POST", false);
+
+	fill_pattern();
+	h2_bed_turn(&b);
+	struct stream *s = b.server.s[0];
+	h2_bed_read(s, &req);
+	for (int i = 0; i < 100; i++) {
+		sent += put_more(up, sent);
+		h2_bed_turn(&b);
+	}
+	/* What came is the window, and what waits is a full buffer. */
+	assert_int_equal(s->n_in, LIMIT_H2_CLIENT_WINDOW);
+	assert_int_equal(stream_backlog(up), LIMIT_BACKLOG_SIZE);
+	assert_int_equal(stream_room(up), 0);
+	/* The answer is not held by it. */
+	h2_bed_answer(s, 200, false);
+	h2_bed_turn(&b);
+	assert_int_equal(h2_bed_status(up), 200);
+	while (!stream_is_eof(s)) {
+		struct slice in = stream_peek(s);
+		assert_true(in.n != 0);
+		in = slice_first(in, 50000);
+		assert_memory_equal(in.p, pattern + got, in.n);
+		got += in.n;
+		stream_take(s, in.n);
+		sent += put_more(up, sent);
+		if (sent == sizeof(pattern))
+			stream_shut(up);
+		h2_bed_turn(&b);
+	}
+	assert_int_equal(got, sizeof(pattern));
+	h2_bed_release(&b);
+}
+
+static void
+h2_streams_share_a_connection(void **state)
+{
+	(void)state;
+	struct stream *up[LIMIT_H2_STREAMS];
+	struct http_request req;
+	enum err err = ERR_NONE;
+	BOTH;
+
+	h2_bed_turn(&b);
+	assert_true(h2_is_ready(b.client.c));
+	for (size_t i = 0; i < LIMIT_H2_STREAMS; i++)
+		up[i] = h2_bed_ask(&b.client, "GET", true);
+	assert_false(h2_may_open(b.client.c));
+	assert_null(h2_open(b.client.c, &err));
+	assert_int_equal(err, ERR_FULL);
+	h2_bed_turn(&b);
+	assert_int_equal(b.server.n, LIMIT_H2_STREAMS);
+	assert_int_equal(h2_n_streams(b.server.c), LIMIT_H2_STREAMS);
+	for (size_t i = LIMIT_H2_STREAMS; i-- > 0;) {
+		h2_bed_read(b.server.s[i], &req);
+		h2_bed_answer(b.server.s[i], 200 + (unsigned)i, true);
+	}
+	unsigned before = b.client.n_news;
+	h2_bed_turn(&b);
+	assert_true(b.client.n_news > before);
+	assert_true(h2_may_open(b.client.c));
+	for (size_t i = 0; i < LIMIT_H2_STREAMS; i++) {
+		assert_int_equal(h2_bed_status(up[i]), 200 + (unsigned)i);
+		assert_true(stream_is_eof(up[i]));
+		stream_close(b.server.s[i]);
+		b.server.s[i] = NULL;
+	}
+	h2_bed_turn(&b);
+	assert_int_equal(h2_n_streams(b.server.c), 0);
+	h2_bed_release(&b);
+}
+
+/* What a close says to the other side. */
+static void
+h2_close_of_a_stream_is_a_reset(void **state)
+{
+	(void)state;
+	struct http_request req;
+	BOTH;
+	struct stream *up = h2_bed_ask(&b.client, "GET", true);
+	struct stream *other = h2_bed_ask(&b.client, "GET", true);
+
+	h2_bed_turn(&b);
+	h2_bed_read(b.server.s[0], &req);
+	stream_close(up);
+	b.client.s[0] = NULL;
+	h2_bed_turn(&b);
+	assert_true(stream_is_broken(b.server.s[0]));
+	assert_int_equal(h2_error(b.server.s[0]), H2_CANCEL);
+	assert_int_equal(stream_reason(b.server.s[0]), REASON_CLIENT_ABORT);
+	assert_string_equal(stream_text(b.server.s[0]), "stream reset: CANCEL");
+	/* The other stream, and the connection, are unharmed. */
+	assert_false(stream_is_broken(b.server.s[1]));
+	h2_bed_answer(b.server.s[1], 204, true);
+	h2_bed_turn(&b);
+	assert_int_equal(h2_bed_status(other), 204);
+	assert_int_equal(h2_n_streams(b.client.c), 1);
+	h2_bed_release(&b);
+}
+
+static void
+h2_reset_passes_a_code_on(void **state)
+{
+	(void)state;
+	BOTH;
+	struct stream *up = h2_bed_ask(&b.client, "GET", true);
+	struct stream *second = h2_bed_ask(&b.client, "GET", true);
+
+	h2_bed_turn(&b);
+	h2_reset(b.server.s[0], H2_ENHANCE_YOUR_CALM);
+	h2_reset(b.server.s[1], H2_REFUSED_STREAM);
+	assert_true(stream_is_broken(b.server.s[0]));
+	h2_bed_turn(&b);
+	assert_true(stream_is_broken(up));
+	assert_int_equal(h2_error(up), H2_ENHANCE_YOUR_CALM);
+	assert_int_equal(stream_reason(up), REASON_UP_RESPONSE);
+	assert_false(h2_was_refused(up));
+	/* Nothing of it was done: it may be asked elsewhere. */
+	assert_true(stream_is_broken(second));
+	assert_true(h2_was_refused(second));
+	h2_bed_release(&b);
+}
+
+/* An answer before its request has ended, then RST_STREAM(NO_ERROR). */
+static void
+h2_early_answer_is_whole(void **state)
+{
+	(void)state;
+	struct http_request req;
+	BOTH;
+	struct stream *up = h2_bed_ask(&b.client, "POST", false);
+
+	assert_true(stream_put(up, SLICE("part")));
+	h2_bed_turn(&b);
+	h2_bed_read(b.server.s[0], &req);
+	h2_bed_answer(b.server.s[0], 403, false);
+	assert_true(stream_put(b.server.s[0], SLICE("no")));
+	stream_shut(b.server.s[0]);
+	h2_bed_turn(&b);
+	assert_true(stream_is_shut(b.server.s[0]));
+	stream_close(b.server.s[0]);
+	b.server.s[0] = NULL;
+	h2_bed_turn(&b);
+	assert_int_equal(h2_error(up), H2_NO_ERROR);
+	assert_true(stream_is_broken(up)); /* takes no more */
+	assert_int_equal(h2_bed_status(up), 403);
+	assert_slice(stream_peek(up), SLICE("no"));
+	stream_take(up, 2);
+	assert_true(stream_is_eof(up));
+	h2_bed_release(&b);
+}
+
+static void
+h2_shut_loses_no_request(void **state)
+{
+	(void)state;
+	enum err err;
+	struct http_request req;
+	BOTH;
+	h2_bed_turn(&b);
+	h2_shut(b.server.c);
+	/* On its way when the first GOAWAY comes. */
+	struct stream *up = h2_bed_ask(&b.client, "GET", true);
+	h2_bed_turn(&b);
+	assert_true(h2_is_draining(b.client.c) && h2_is_draining(b.server.c));
+	assert_null(h2_open(b.client.c, &err));
+	assert_int_equal(b.server.n, 1);
+	h2_bed_read(b.server.s[0], &req);
+	h2_bed_answer(b.server.s[0], 200, true);
+	h2_bed_turn(&b);
+	assert_int_equal(h2_bed_status(up), 200);
+	/* Both see the end, in due form. */
+	assert_true(h2_is_broken(b.client.c) && h2_is_broken(b.server.c));
+	assert_int_equal(h2_reason(b.client.c), REASON_ALLOW);
+	assert_int_equal(h2_reason(b.server.c), REASON_ALLOW);
+	assert_false(stream_is_broken(up));
+	assert_true(h2_is_over(b.client.c) && h2_is_over(b.server.c));
+	h2_bed_release(&b);
+}
+
+static void
+h2_close_of_a_connection_breaks_its_streams(void **state)
+{
+	(void)state;
+	BOTH;
+	struct stream *up = h2_bed_ask(&b.client, "GET", true);
+	struct stream *own = NULL;
+
+	h2_bed_turn(&b);
+	own = b.server.s[0];
+	h2_close(b.server.c);
+	b.server.c = NULL;
+	assert_true(stream_is_broken(own));
+	assert_null(h2_conn_of(own));
+	h2_bed_turn(&b);
+	assert_true(h2_is_broken(b.client.c));
+	assert_true(stream_is_broken(up));
+	assert_int_equal(h2_reason(b.client.c), REASON_UP_RESPONSE);
+	h2_bed_release(&b);
+}
+
+static void
+h2_lost_connection_breaks_its_streams(void **state)
+{
+	(void)state;
+	BOTH;
+	struct stream *up = h2_bed_ask(&b.client, "GET", true);
+
+	h2_bed_turn(&b);
+	b.to_server.broken = b.to_client.broken = true;
+	h2_bed_turn(&b);
+	assert_true(stream_is_broken(up));
+	assert_int_equal(stream_reason(up), REASON_UP_RESPONSE);
+	assert_string_equal(stream_text(up), "connection reset");
+	assert_true(stream_is_broken(b.server.s[0]));
+	assert_int_equal(stream_reason(b.server.s[0]), REASON_CLIENT_ABORT);
+	assert_true(h2_is_over(b.client.c));
+	h2_bed_release(&b);
+}
+
+static void
+h2_extended_connect_is_offered_on_demand(void **state)
+{
+	(void)state;
+	for (int offered = 0; offered < 2; offered++) {
+		BOTH;
+		if (offered)
+			h2_offer_connect(b.server.c);
+		assert_false(h2_may_connect(b.client.c)); /* not known yet */
+		h2_bed_turn(&b);
+		assert_int_equal(h2_may_connect(b.client.c), offered);
+		h2_bed_release(&b);
+	}
+}
+
+/* Whatever the borders of reads and writes, the same happens. */
+static void
+h2_survives_every_cut(void **state)
+{
+	(void)state;
+	for (size_t cut = 1; cut < 200; cut += cut < 30 ? 1 : 17) {
+		struct http_request req;
+		BOTH;
+		b.to_server.cut = b.to_client.cut = cut;
+		b.to_server.window = b.to_client.window = cut;
+		struct stream *up = h2_bed_ask(&b.client, "POST", false);
+		assert_true(stream_put(up, SLICE("hello")));
+		stream_shut(up);
+		for (int i = 0; i < 100 && b.server.n == 0; i++)
+			h2_bed_turn(&b);
+		h2_bed_read(b.server.s[0], &req);
+		h2_bed_answer(b.server.s[0], 200, false);
+		assert_true(stream_put(b.server.s[0], SLICE("world")));
+		stream_shut(b.server.s[0]);
+		for (int i = 0; i < 100 && !up->ended; i++)
+			h2_bed_turn(&b);
+		assert_int_equal(h2_bed_status(up), 200);
+		assert_slice(stream_peek(up), SLICE("world"));
+		stream_take(up, 5);
+		assert_true(stream_is_eof(up));
+		h2_bed_release(&b);
+	}
+}
+
+/* A side may go at any point; then the other sees it broken, not whole. */
+static void
+h2_stream_closed_at_any_time_is_cleared_away(void **state)
+{
+	(void)state;
+	fill_pattern();
+	for (int when = 0; when < 6; when++) {
+		struct http_request req;
+		BOTH;
+		b.to_client.window = 1000; /* frames of ours wait in line */
+		struct stream *up = h2_bed_ask(&b.client, "GET", true);
+		h2_bed_turn(&b);
+		struct stream *s = b.server.s[0];
+		if (when > 0)
+			h2_bed_read(s, &req);
+		if (when > 1)
+			h2_bed_answer(s, 200, false);
+		if (when > 2)
+			assert_true(stream_put(s, slice_of(pattern, 60000)));
+		if (when > 3)
+			h2_bed_turn(&b);
+		if (when > 4)
+			stream_shut(s);
+		stream_close(s);
+		b.server.s[0] = NULL;
+		h2_bed_turn(&b);
+		assert_int_equal(h2_n_streams(b.server.c), 0);
+		b.to_client.window = SIZE_MAX;
+		h2_bed_turn(&b);
+		assert_true(stream_is_broken(up));
+		assert_false(stream_is_eof(up));
+		h2_bed_release(&b);
+	}
+}
+
+/* CR-33: it is in no memory of ours when it has left, and never indexed. */
+static void
+h2_credential_is_never_indexed_and_wiped(void **state)
+{
+	(void)state;
+	static const struct host host = { .text = "ok.test", .n = 7 };
+	static const char secret[] = "Bearer canary-0123456789-canary";
+	struct field slot = { .name = SLICE("Authorization"),
+		.value = slice_of_str(secret) };
+	struct field_list fields = { .n = 0 };
+	struct http_new_request r = {
+		.method = SLICE("GET"),
+		.path = SLICE("/"),
+		.host = &host,
+		.fields = &fields,
+		.credentials = &slot,
+		.n_credentials = 1,
+	};
+	enum err err;
+	struct h2_bed b;
+
+	h2_bed_init(&b, H2_BED_CLIENT);
+	h2_bed_turn(&b);
+	h2_put_hello(&b.to_client.bytes, false);
+	h2_bed_turn(&b);
+	for (int i = 0; i < 2; i++) {
+		b.to_server.bytes.n = 0;
+		struct stream *s = h2_open(b.client.c, &err);
+		assert_non_null(s);
+		assert_true(h2_put_request(s, &r, true));
+		b.client.s[b.client.n++] = s;
+		h2_bed_turn(&b);
+		struct h2_frame f = h2_last_frame(buf_slice(&b.to_server.bytes),
+		    NGHTTP2_HEADERS, 0);
+		/* Name 23 of the static table, never indexed: RFC 7541 6.2.3;
+		 * the second time too, since it is in no table. */
+		const uint8_t want[] = { 0x1f, 23 - 15 };
+		assert_non_null(memmem(f.payload.p, f.payload.n, want, 2));
+	}
+	h2_bed_release(&b);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(h2_carries_a_request_and_its_answer),
+		cmocka_unit_test(h2_carries_trailers_each_way),
+		cmocka_unit_test(h2_window_is_opened_by_taking_alone),
+		cmocka_unit_test(h2_streams_share_a_connection),
+		cmocka_unit_test(h2_close_of_a_stream_is_a_reset),
+		cmocka_unit_test(h2_reset_passes_a_code_on),
+		cmocka_unit_test(h2_early_answer_is_whole),
+		cmocka_unit_test(h2_shut_loses_no_request),
+		cmocka_unit_test(h2_close_of_a_connection_breaks_its_streams),
+		cmocka_unit_test(h2_lost_connection_breaks_its_streams),
+		cmocka_unit_test(h2_extended_connect_is_offered_on_demand),
+		cmocka_unit_test(h2_survives_every_cut),
+		cmocka_unit_test(h2_stream_closed_at_any_time_is_cleared_away),
+		cmocka_unit_test(h2_credential_is_never_indexed_and_wiped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a hostile client, or a hostile upstream, sends too much of.
+ */
+#include "h2_bed.h"
+
+static void
+get(struct buf *b)
+{
+	h2_put_head(b, ES, 1, H2_GET);
+}
+
+static void
+post(struct buf *b)
+{
+	h2_put_head(b, 0, 1, H2_POST);
+}
+
+static void
+continuations_without_end(struct buf *b)
+{
+	FRAME(HEADERS, ES, 1, "\x82");
+	for (int i = 0; i < 200; i++)
+		FRAME(CONTINUATION, 0, 1, "\0\1a\1b");
+}
+
+static void
+continuations_empty(struct buf *b)
+{
+	FRAME(HEADERS, ES, 1, "\x82");
+	for (int i = 0; i < 200; i++)
+		FRAME(CONTINUATION, i == 199 ? EH : 0, 1, "");
+}
+
+/* --- floods ---------------------------------------------------------------- */
+
+static void
+rapid_reset(struct buf *b)
+{
+	for (uint32_t i = 0; i < 1100; i++) {
+		h2_put_head(b, ES, 2 * i + 1, H2_GET);
+		FRAME(RST_STREAM, 0, 2 * i + 1, "\0\0\0\10");
+	}
+}
+
+static void
+made_you_reset(struct buf *b)
+{
+	for (uint32_t i = 0; i < 1100; i++) {
+		h2_put_head(b, ES, 2 * i + 1, H2_GET);
+		FRAME(WINDOW_UPDATE, 0, 2 * i + 1, "\x7f\xff\xff\xff");
+	}
+}
+
+static void
+pings(struct buf *b)
+{
+	for (int i = 0; i < 1100; i++)
+		FRAME(PING, 0, 0, "12345678");
+}
+
+static void
+settings(struct buf *b)
+{
+	for (int i = 0; i < 1100; i++)
+		FRAME(SETTINGS, 0, 0, "\0\4\0\0\0\1");
+}
+
+static void
+windows(struct buf *b)
+{
+	for (int i = 0; i < 1100; i++)
+		FRAME(WINDOW_UPDATE, 0, 0, "\0\0\0\1");
+}
+
+static void
+priorities(struct buf *b)
+{
+	for (int i = 0; i < 1100; i++)
+		FRAME(PRIORITY, 0, 1, "\0\0\0\3\20");
+}
+
+static void
+unknowns(struct buf *b)
+{
+	for (int i = 0; i < 1100; i++)
+		h2_put_frame(b, 0xee, 0, 0, SLICE(""));
+}
+
+static void
+empty_data(struct buf *b)
+{
+	post(b);
+	for (int i = 0; i < 1100; i++)
+		FRAME(DATA, 0, 1, "");
+}
+
+static void
+padding_alone(struct buf *b)
+{
+	post(b);
+	for (int i = 0; i < 1100; i++)
+		FRAME(DATA, NGHTTP2_FLAG_PADDED, 1, "\3\0\0\0");
+}
+
+/* An entry of 4000 bytes in the table, then a reference a byte. */
+static void
+hpack_bomb(struct buf *b)
+{
+	struct buf f;
+
+	buf_init(&f, 20000);
+	assert_true(buf_put(&f,
+	    SLICE("\x82\x84\x87\x41\7ok.test\x40\1a"
+		  "\x7f\xa1\x1e")));
+	for (int i = 0; i < 4000; i++)
+		buf_put_byte(&f, 'a');
+	for (int i = 0; i < 10000; i++)
+		buf_put_byte(&f, 0xbe);
+	h2_put_frame(b, NGHTTP2_HEADERS, ES | EH, 1, buf_slice(&f));
+	buf_release(&f);
+}
+
+/* --- messages -------------------------------------------------------------- */
+
+static void
+trailers_without_end(struct buf *b)
+{
+	post(b);
+	h2_put_head(b, 0, 1, "a|b\n");
+}
+
+static void
+http1_text(struct buf *b)
+{
+	b->n = 0;
+	assert_true(buf_put(b,
+	    SLICE("GET / HTTP/1.1\r\nHost: ok.test\r\n"
+		  "\r\n")));
+}
+
+static void
+no_settings(struct buf *b)
+{
+	b->n = 0;
+	assert_true(buf_put(b, SLICE(PREFACE)));
+	get(b);
+}
+
+static const struct h2_row rows[] = {
+	/* clang-format off */
+	{ "H2-14 without END_HEADERS", continuations_without_end, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 0 },
+	{ "H2-14 empty", continuations_empty, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 0 },
+	{ "H2-12 rapid reset", rapid_reset, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, LIMIT_H2_RESETS_BURST + 1 },
+	{ "H2-13 made you reset", made_you_reset, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, LIMIT_H2_RESETS_BURST + 200 },
+	{ "H2-16 PING", pings, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 0 },
+	{ "H2-16 SETTINGS", settings, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 0 },
+	{ "WINDOW_UPDATE flood", windows, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 0 },
+	{ "PRIORITY flood", priorities, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 0 },
+	{ "flood of unknown kinds", unknowns, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 0 },
+	{ "H2-19 empty DATA", empty_data, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 1 },
+	{ "H2-19 DATA of padding", padding_alone, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 1 },
+	{ "H2-15 HPACK bomb", hpack_bomb, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 0 },
+	{ "H2-11 trailers without the end", trailers_without_end, REASON_ALLOW, NONE, NGHTTP2_PROTOCOL_ERROR, 1 },
+	{ "TL-25 HTTP/1.1 text", http1_text, REASON_H2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, NONE, 0 },
+	{ "3.4 no SETTINGS first", no_settings, REASON_H2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, NONE, 0 },
+	/* clang-format on */
+};
+
+static void
+h2_server_takes_each_flood(void **state)
+{
+	(void)state;
+	h2_bed_check(rows, COUNT_OF(rows), H2_BED_SERVER);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(h2_server_takes_each_flood),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
