@@ -75,6 +75,15 @@ public class Ws implements WebSocket.Listener {
 '''
 
 
+NODE = '''
+const ws = new WebSocket("wss://api.test:9443/live/n", ["chat"]);
+ws.onopen = () => ws.send("from node");
+ws.onmessage = m => { console.log(ws.protocol, m.data); ws.close(1000); };
+ws.onclose = c => console.log(c.code);
+ws.onerror = e => console.log(e);
+'''
+
+
 async def handle(ws):
     seen.append(ws.request_headers)
     async for message in ws:
@@ -155,6 +164,15 @@ def test_more_than_its_rule_allows_is_cut(bed, live):
     assert (end['reason'], end['http.response.status_code']) == \
         ('limit.bytes', 101), got
     assert end['duenna.bytes.up'] < 1024 + 600, got
+
+
+def test_node_opens_one(bed, live):
+    here = bed_of(bed, RULES)
+    got = here.run(['node', '--experimental-websocket', '-e', NODE])
+    if 'bad option' in got.err or 'not defined' in got.err:
+        pytest.skip('this node has none')
+    assert got.out == 'chat from node\n1000\n', got
+    assert got.find(event='request.end')[0]['duenna.upgrade'] is True, got
 
 
 def test_java_opens_one_and_asks_for_h2c_elsewhere(bed, live):

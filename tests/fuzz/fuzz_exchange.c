@@ -11,6 +11,7 @@
 #include "load/load.h"
 #include "wire/h1_body.h"
 #include "wire/h1_head.h"
+#include "wire/upgrade.h"
 #include "world.h"
 
 #define PLAIN 0x01   /* http on port 80, without a credential */
@@ -34,7 +35,9 @@ static const char policy[] =
     "    rules:\n"
     "      - {allow: \"https://ok.test/**\", methods: [GET, POST],\n"
     "         credential: token}\n"
-    "      - {allow: \"http://ok.test/**\", methods: [GET, POST]}\n";
+    "      - {allow: \"http://ok.test/**\", methods: [GET, POST]}\n"
+    "      - {allow: [\"ws://ok.test/**\"], limits: {body: 1KiB}}\n"
+    "      - {allow: \"wss://ok.test/**\", credential: token}\n";
 
 static struct buf image;
 
@@ -65,9 +68,19 @@ compile(void)
 	buf_release(&owner_image);
 }
 
+/* Behind a request that opens a WebSocket nothing comes before a 101. */
+static void
+check_upgrade(const struct http_request *req, struct slice rest,
+    struct slice answers)
+{
+	CHECK(upgrade_asked(req) == UPGRADE_WEBSOCKET);
+	CHECK(upgrade_check_request(req) == NULL);
+	CHECK(rest.n == 0 || memmem(answers.p, answers.n, " 101", 4) != NULL);
+}
+
 /* What an upstream got is whole requests of ours, the last perhaps cut. */
 static void
-check_requests(struct slice got, bool plain)
+check_requests(struct slice got, bool plain, struct slice answers)
 {
 	while (got.n != 0) {
 		struct http_request req = { 0 };
@@ -88,6 +101,10 @@ check_requests(struct slice got, bool plain)
 		CHECK(field_count(&req.fields, SLICE("authorization")) ==
 		    (plain ? 0 : 1));
 		got = slice_from(got, used);
+		if (req.has_upgrade) {
+			check_upgrade(&req, got, answers);
+			return;
+		}
 		h1_body_init(&body, req.body, req.length, H1_CLIENT);
 		do {
 			p = h1_body_take(&body, got, &data, &used, &fail);
@@ -161,7 +178,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	world_turn(&w);
 	for (size_t i = 0; i < w.n_upstreams; i++)
 		check_requests(buf_slice(&w.upstream[i].got),
-		    (options & PLAIN) != 0);
+		    (options & PLAIN) != 0, upstream);
 	world_pass(&w, 1000000);
 	world_pass(&w, 20000);
 	CHECK(w.n_wrong == 0);
