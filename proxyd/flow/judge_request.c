@@ -236,6 +236,8 @@ ask_for_identity(struct request *r)
 
 	if (!r->verdict.search_answer)
 		return true;
+	/* What the client says of its connection takes nothing of ours away. */
+	field_remove_named(fields);
 	field_remove(fields, SLICE("accept-encoding"));
 	return field_add(fields, SLICE("Accept-Encoding"), SLICE("identity"));
 }

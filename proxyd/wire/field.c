@@ -345,6 +345,20 @@ field_is_named(const struct field_list *list, struct slice name)
 }
 
 void
+field_remove_named(struct field_list *list)
+{
+	size_t kept = 0, n = list->n;
+
+	/* What names them is kept until the end. */
+	for (size_t i = 0; i < n; i++)
+		if (ascii_eq_fold(list->at[i].name, SLICE("connection")) ||
+		    !field_is_named(list, list->at[i].name))
+			list->at[kept++] = list->at[i];
+	list->n = kept;
+	field_remove(list, SLICE("connection"));
+}
+
+void
 field_put_name(struct slice name, uint8_t *out)
 {
 	bool begin = true;

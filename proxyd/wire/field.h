@@ -117,6 +117,9 @@ bool field_take_element(struct slice *rest, struct slice *element);
 /* True if some Connection field names this field or option. */
 bool field_is_named(const struct field_list *list, struct slice name);
 
+/* Remove all fields that are named so, and Connection itself. */
+void field_remove_named(struct field_list *list);
+
 /* Spell a name with each word capitalised; `out` has room for name.n bytes. */
 void field_put_name(struct slice name, uint8_t *out);
 

@@ -219,6 +219,25 @@ field_elements_are_trimmed(void **state)
 }
 
 static void
+field_list_loses_what_connection_names(void **state)
+{
+	struct field_list list = { 0 };
+
+	(void)state;
+	assert_true(field_add(&list, SLICE("X-B"), SLICE("1")));
+	assert_true(field_add(&list, SLICE("Connection"), SLICE("x-a, close")));
+	assert_true(field_add(&list, SLICE("X-A"), SLICE("2")));
+	assert_true(field_add(&list, SLICE("Accept"), SLICE("3")));
+	assert_true(field_add(&list, SLICE("x-b"), SLICE("4")));
+	assert_true(field_add(&list, SLICE("connection"), SLICE("X-B")));
+	assert_true(field_add(&list, SLICE("X-C"), SLICE("5")));
+	field_remove_named(&list);
+	assert_int_equal(list.n, 2);
+	assert_slice(list.at[0].value, SLICE("3"));
+	assert_slice(list.at[1].value, SLICE("5"));
+}
+
+static void
 field_names_are_capitalised(void **state)
 {
 	uint8_t out[16];
@@ -243,6 +262,7 @@ main(void)
 		cmocka_unit_test(field_class_knows_its_names),
 		cmocka_unit_test(field_list_has_a_ceiling),
 		cmocka_unit_test(field_elements_are_trimmed),
+		cmocka_unit_test(field_list_loses_what_connection_names),
 		cmocka_unit_test(field_names_are_capitalised),
 	};
 
