@@ -117,7 +117,9 @@ why_not(const struct event *e)
 		return "its address is not public; see `addresses` and "
 		       "`private`";
 	case REASON_HTTP_UPGRADE:
-		return "an upgrade; only a `wss` or `ws` rule allows one";
+		return event_has(e, FIELD_FAULT) ?
+		    "an upgrade to no WebSocket; no rule allows that" :
+		    NULL;
 	case REASON_CRED_CLIENT_AUTH:
 		return "a credential of the client's own; see "
 		       "`foreign_credentials`";
@@ -240,6 +242,17 @@ is_http(const struct event *e)
 	return slice_eq_str(scheme, "http") || slice_eq_str(scheme, "https");
 }
 
+/* Such as a rule can have; a WebSocket is opened by a GET. */
+static bool
+is_method(const struct event *e)
+{
+	uint32_t bit = method_bit(event_text_of(e, FIELD_METHOD));
+
+	if (event_number_of(e, FIELD_UPGRADE) != 0)
+		return bit == METHOD_BIT(METHOD_GET);
+	return bit != 0;
+}
+
 static bool
 contains(struct slice in, struct slice what)
 {
@@ -249,11 +262,23 @@ contains(struct slice in, struct slice what)
 	return false;
 }
 
+/* That of a rule which would allow it. */
+static struct slice
+scheme_of(const struct event *e)
+{
+	struct slice scheme = event_text_of(e, FIELD_SCHEME);
+
+	if (event_number_of(e, FIELD_UPGRADE) != 0)
+		return slice_eq_str(scheme, "https") ? SLICE("wss") :
+						       SLICE("ws");
+	return scheme;
+}
+
 static struct wish *
 wish_new(const struct event *e)
 {
 	struct slice host = event_text_of(e, FIELD_HOST);
-	struct slice scheme = event_text_of(e, FIELD_SCHEME);
+	struct slice scheme = scheme_of(e);
 	struct slice path = event_text_of(e, FIELD_PATH);
 	uint8_t shape[SHAPE_SIZE_MAX];
 	size_t n_shape = 0;
@@ -342,7 +367,7 @@ suggest_put(struct suggest *s, const struct event *e)
 		why = "no HTTP; a tls:// or tcp:// rule would pass it unread";
 	else if (why == NULL && !is_name(event_text_of(e, FIELD_HOST)))
 		why = "not a name that a rule can have";
-	else if (why == NULL && method_bit(event_text_of(e, FIELD_METHOD)) == 0)
+	else if (why == NULL && !is_method(e))
 		why = "a method that no rule can have";
 	else if (why == NULL && !is_path(event_text_of(e, FIELD_PATH)))
 		why = "no path that a rule can have";

@@ -139,15 +139,26 @@ count_siblings(struct wish *const *set, size_t n, const struct wish *w,
 	return count;
 }
 
+static bool
+is_tls(const struct wish *w)
+{
+	return slice_eq_str(w->scheme, "https") ||
+	    slice_eq_str(w->scheme, "wss");
+}
+
+static bool
+is_upgrade(const struct wish *w)
+{
+	return slice_eq_str(w->scheme, "ws") || slice_eq_str(w->scheme, "wss");
+}
+
 static void
 put_pattern(struct buf *out, const struct wish *w, struct slice path,
     const char *wild, size_t seen)
 {
-	bool https = slice_eq_str(w->scheme, "https");
-
-	buf_putf(out, "          - \"%s://%.*s", https ? "https" : "http",
+	buf_putf(out, "          - \"%.*s://%.*s", SLICE_ARG(w->scheme),
 	    SLICE_ARG(w->host));
-	if (w->port != 0 && w->port != (https ? 443 : 80))
+	if (w->port != 0 && w->port != (is_tls(w) ? 443 : 80))
 		buf_putf(out, ":%u", w->port);
 	for (size_t i = 0; i < path.n; i++) {
 		uint8_t c = path.p[i];
@@ -240,7 +251,11 @@ put_comment(struct buf *out, struct wish *const *set, size_t n, bool wide)
 	    reason_name(all.first));
 	if (all.new_host)
 		buf_put_str(out, "      # - opens a host without a rule\n");
-	if (slice_eq_str(all.scheme, "http"))
+	if (is_upgrade(&all))
+		buf_put_str(out,
+		    "      # - a WebSocket: what is said there is not looked "
+		    "at\n");
+	if (!is_tls(&all))
 		buf_put_str(out,
 		    "      # - plain HTTP: anybody on the way reads it and can "
 		    "change it\n");
@@ -279,7 +294,8 @@ put_rule(struct buf *out, struct wish *const *set, size_t n, size_t number)
 		put_pattern(out, set[0], common_folder(set, n), "**", n);
 	else
 		(void)put_patterns(out, set, n, &wide);
-	put_methods(out, set[0]->methods);
+	if (!is_upgrade(set[0]))
+		put_methods(out, set[0]->methods);
 	put_query(out, set[0]);
 	if (set[0]->escaped)
 		buf_put_str(out, "        encoded_slash: true\n");

@@ -121,6 +121,9 @@ what_was_refused_is_allowed_and_nothing_beside_it(void **state UNUSED)
 		{ "GET", "https://odd.test/t/t?a%20b=1" },
 		{ "GET", "https://odd.test/u/u?others=1" },
 		{ "GET", "https://odd.test/v/v?k=1;2" },
+		{ "GET", "wss://api.test/read/live?v=1" },
+		{ "GET", "wss://evil.test:8443/s" },
+		{ "GET", "ws://plain.test/w" },
 	};
 	static const char *const others[][2] = {
 		{ "PUT", "https://api.test/read/x" },
@@ -139,6 +142,12 @@ what_was_refused_is_allowed_and_nothing_beside_it(void **state UNUSED)
 		{ "PUT", "http://plain.test/x/y/z" },
 		{ "GET", "https://odd.test/axb" },
 		{ "GET", "https://odd.test/a" },
+		{ "GET", "https://api.test/read/live?v=1" },
+		{ "GET", "wss://api.test/read/live" },
+		{ "GET", "wss://evil.test/s" },
+		{ "GET", "https://evil.test:8443/s" },
+		{ "GET", "http://plain.test/w" },
+		{ "GET", "wss://evil.test/" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(asked); i++)
@@ -153,6 +162,7 @@ what_was_refused_is_allowed_and_nothing_beside_it(void **state UNUSED)
 		assert_false(allows(others[i][0], others[i][1]));
 	}
 	assert_true(says("plain HTTP"));
+	assert_true(says("a WebSocket: what is said there is not looked at"));
 	assert_true(says("not only reads"));
 	assert_true(says("opens a host without a rule"));
 	assert_true(says("any query"));
@@ -206,6 +216,7 @@ what_no_rule_would_change_is_only_told(void **state UNUSED)
 	refuse("GET", "https://api.test/never/x");
 	refuse("GET", "https://192.0.2.9/x");
 	refuse("BREW", "https://pot.test/");
+	refuse("POST", "wss://pot.test/");
 	question("only.asked.test");
 	question("evil.test");
 	refuse("GET", "https://evil.test/");
@@ -233,7 +244,8 @@ what_no_rule_would_change_is_only_told(void **state UNUSED)
 	suggest_put(suggest, &e);
 	make();
 	assert_int_equal(sum.n_rules, 1);
-	assert_int_equal(sum.n_others, 7);
+	assert_int_equal(sum.n_others, 8);
+	assert_true(says("POST pot.test:443/ (a method"));
 	assert_true(says("#   1 x deny.rule GET api.test:443/never/x (a rule"));
 	assert_true(says("dns.denied only.asked.test (only asked for"));
 	assert_false(says("dns.denied evil.test"));
