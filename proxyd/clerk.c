@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Role: the clerk, short-lived.  It reads the files of one owner, handed to it
- * open, and answers with an image in a sealed memfd, or with what is wrong.  It
- * has neither network nor secret: YAML is read here and nowhere else.
+ * Roles: the steward and the clerk, short-lived.  Each reads files that it is
+ * handed open, and answers with an image in a sealed memfd, or with what is
+ * wrong.  Neither has network or secret: YAML is read here and nowhere else.
+ *
+ * The steward reads the owner's configuration, and opens the bundles of
+ * certificates that it names.  The clerk reads a policy, which may be a
+ * stranger's: it can open nothing at all.
  */
 #include <sys/mman.h>
 
@@ -317,30 +321,27 @@ serve(struct msg *msg)
 }
 
 static int
-handle(struct msg *msg)
+handle(struct msg *msg, uint16_t op)
 {
 	struct msg pong = { .op = OP_PONG, .id = msg->id };
 	enum err err;
 
-	switch (msg->op) {
-	case OP_LOAD_OWNER:
-	case OP_LOAD_POLICY:
+	if (msg->op == op)
 		return serve(msg);
-	case OP_PING:
+	if (msg->op == OP_PING)
 		return msg_send(ROLE_MONITOR_FD, &pong, &err);
-	default:
-		log_error("unexpected message %u", msg->op);
-		return -1;
-	}
+	log_error("unexpected message %u", msg->op);
+	return -1;
 }
 
-int
-clerk_main(void)
+/* One that answers `op` and nothing else. */
+static int
+run(enum role role, uint16_t op)
 {
 	struct pollfd p = { .fd = ROLE_MONITOR_FD, .events = POLLIN };
 	static uint8_t request[MSG_SIZE_MAX];
 
-	if (isolate_role(ROLE_CLERK) != 0 || isolate_last(ROLE_CLERK) != 0)
+	if (isolate_role(role) != 0 || isolate_last(role) != 0)
 		return 1;
 	for (;;) {
 		struct msg m;
@@ -352,9 +353,21 @@ clerk_main(void)
 				continue;
 			return err == ERR_CLOSED ? 0 : 1;
 		}
-		int done = handle(&m);
+		int done = handle(&m, op);
 		msg_close_fds(&m);
 		if (done != 0)
 			return 1;
 	}
+}
+
+int
+steward_main(void)
+{
+	return run(ROLE_STEWARD, OP_LOAD_OWNER);
+}
+
+int
+clerk_main(void)
+{
+	return run(ROLE_CLERK, OP_LOAD_POLICY);
 }

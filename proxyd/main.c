@@ -28,6 +28,7 @@ static const struct {
 };
 
 static int (*const role_mains[ROLE_COUNT])(void) = {
+	[ROLE_STEWARD] = steward_main,
 	[ROLE_CLERK] = clerk_main,
 	[ROLE_WORKER] = worker_main,
 	[ROLE_DIALER] = dialer_main,

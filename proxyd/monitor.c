@@ -3,7 +3,7 @@
  * The order of a run:
  *
  *	LOADING   state opened, roles and namespaces on their way, while two
- *		  clerks read configuration and policy
+ *		  steward and clerk read configuration and policy
  *	READYING  everybody gets the program; the keeper sends its CA
  *	RUNNING   the command runs; roles that die are started again
  *	ENDING    the last records are written
@@ -170,7 +170,7 @@ list_sets(const struct monitor_config *cfg, struct buf *out)
 	return buf_slice(out);
 }
 
-/* All clerks have answered: everybody gets what they work with. */
+/* Steward and clerk have answered: everybody gets what they work with. */
 static void
 begin_readying(struct monitor *m)
 {
@@ -320,7 +320,7 @@ begin(struct monitor *m)
 		return -1;
 	}
 	set_deadline(m, MONITOR_START_MS);
-	/* Namespaces and roles come up while the clerks read. */
+	/* Namespaces and roles come up while these read. */
 	if (state_open(m) != 0 || load_start(m) != 0 || sandbox_start(m) != 0 ||
 	    roles_start(m) != 0)
 		return -1;

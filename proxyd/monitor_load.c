@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two clerks, one after the other: the first reads the owner's configuration
+ * The steward and then the clerk: the first reads the owner's configuration
  * and the system's roots, the second the policy, which may be a stranger's.
  * Neither can forge what the other makes.
  */
@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/rd.h"
 #include "base/wr.h"
+#include "priv/dispatch.h"
 #include "priv/spawn.h"
 #include "proxyd/monitor_ca.h"
 
@@ -28,7 +29,7 @@
 
 static void load_policy_start(struct monitor *m);
 
-/* End the clerk that answered, or did not. */
+/* End the one that answered, or did not. */
 static void
 clerk_end(struct monitor *m)
 {
@@ -47,7 +48,7 @@ clerk_end(struct monitor *m)
 }
 
 /*
- * Take the image out of a LOADED.  What the clerk says of errors and warnings
+ * Take the image out of a LOADED.  What it says of errors and warnings
  * is for people: it goes to standard error as it is.
  */
 static int
@@ -59,7 +60,8 @@ take_image(struct monitor *m, struct msg *msg)
 	int fd = -1;
 
 	if (msg == NULL || !rd_is_done(&r)) {
-		monitor_fail(m, "the clerk ended without an answer");
+		monitor_fail(m, "the %s ended without an answer",
+		    role_name(m->clerk.role));
 		return -1;
 	}
 	if (text.n != 0 && (!good || !m->cfg->quiet)) {
@@ -142,6 +144,11 @@ include(struct role_process *c, const struct msg *msg)
 
 	if (rd_is_done(&r))
 		fd = policy_file_include(&m->files, from, path, &number, &why);
+	/* Its own ceiling is lower: it is no clerk of ours any more. */
+	if (m->files.n_asked > 2 * LIMIT_POLICY_INCLUDES) {
+		monitor_fail(m, "the clerk asks for files without end");
+		return;
+	}
 	wr_u8(&w, fd >= 0 ? 1 : 0);
 	wr_u16(&w, (uint16_t)number);
 	wr_slice16(&w, slice_of_str(fd >= 0 ? "" : why));
@@ -158,23 +165,28 @@ include(struct role_process *c, const struct msg *msg)
 static void
 on_clerk_msg(struct channel *channel UNUSED, struct msg *msg, void *arg)
 {
-	if (msg != NULL && msg->op == OP_INCLUDE)
-		include(arg, msg);
+	struct role_process *c = arg;
+
+	if (msg != NULL && msg->op == OP_INCLUDE &&
+	    dispatch_may(c->role, ROLE_MONITOR, msg->op))
+		include(c, msg);
 }
 
 static int
-clerk_ask(struct monitor *m, struct msg *msg, channel_on_answer *on_answer)
+clerk_ask(struct monitor *m, enum role role, struct msg *msg,
+    channel_on_answer *on_answer)
 {
 	struct role_process *c = &m->clerk;
 	struct spawned s;
 	enum err err = ERR_NONE;
 
-	if (spawn_role(ROLE_CLERK, &s, &err) != 0) {
-		monitor_fail(m, "cannot start the clerk: %s", err_text(err));
+	if (spawn_role(role, &s, &err) != 0) {
+		monitor_fail(m, "cannot start the %s: %s", role_name(role),
+		    err_text(err));
 		return -1;
 	}
 	*c = (struct role_process){ .monitor = m,
-		.role = ROLE_CLERK,
+		.role = role,
 		.pid = s.pid,
 		.pidfd = s.pidfd,
 		.heard_ms = clock_ms() };
@@ -182,7 +194,8 @@ clerk_ask(struct monitor *m, struct msg *msg, channel_on_answer *on_answer)
 	if (c->channel != NULL &&
 	    channel_ask(c->channel, msg, on_answer, m, &err) != 0)
 		return 0;
-	monitor_fail(m, "cannot ask the clerk: %s", err_text(err));
+	monitor_fail(m, "cannot ask the %s: %s", role_name(role),
+	    err_text(err));
 	return -1;
 }
 
@@ -294,7 +307,7 @@ load_policy_start(struct monitor *m)
 	if (w.bad)
 		monitor_fail(m, "the values of --set are too long");
 	else
-		(void)clerk_ask(m, &msg, on_policy);
+		(void)clerk_ask(m, ROLE_CLERK, &msg, on_policy);
 	if (fd >= 0)
 		close(fd);
 }
@@ -380,7 +393,7 @@ load_start(struct monitor *m)
 		if (roots >= 0)
 			msg.fds[msg.n_fds++] = roots;
 		msg.body = wr_slice(&all);
-		result = clerk_ask(m, &msg, on_owner);
+		result = clerk_ask(m, ROLE_STEWARD, &msg, on_owner);
 	}
 	msg_close_fds(&msg);
 	return result;

@@ -327,7 +327,7 @@ role_start(struct monitor *m, enum role role)
 	return 0;
 }
 
-/* A clerk at work answers nobody; one that is stopped will never be done. */
+/* A clerk or steward at work answers nobody; one that is stopped will never be done. */
 static void
 look_at_clerk(struct monitor *m)
 {
@@ -342,9 +342,9 @@ look_at_clerk(struct monitor *m)
 		c->heard_ms = clock_ms();
 	else if (clock_ms() - c->heard_ms > LIMIT_HEARTBEAT_MISSED_MS)
 		monitor_fail(m,
-		    "the clerk, process %ld, was stopped by a signal; nothing "
+		    "the %s, process %ld, was stopped by a signal; nothing "
 		    "was run",
-		    (long)c->pid);
+		    role_name(c->role), (long)c->pid);
 }
 
 /* Ask each role for a sign of life; one that gave none for long is killed. */

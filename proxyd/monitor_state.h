@@ -4,7 +4,7 @@
  *
  * monitor.c		the order of a run, from its start to its exit status
  * monitor_roles.c	children: start, channels, heartbeat, death, restart
- * monitor_load.c	the two clerks: configuration, then policy
+ * monitor_load.c	steward and clerk: configuration, then policy
  * monitor_secret.c	secrets from file or variable to the keeper
  * monitor_command.c	commands that print one
  * monitor_ca.c		the CA that the owner gives, to the keeper
@@ -59,7 +59,7 @@ struct role_process {
 
 /* Where the run is. */
 enum stage {
-	STAGE_LOADING,	/* clerks at work */
+	STAGE_LOADING,	/* steward and clerk at work */
 	STAGE_READYING, /* roles and namespaces get what they need */
 	STAGE_RUNNING,	/* the command runs */
 	STAGE_ENDING,	/* last records */
@@ -84,7 +84,7 @@ struct monitor {
 
 	struct role_process
 	    children[ROLE_COUNT];  /* by role; monitor's is unused */
-	struct role_process clerk; /* the one at work */
+	struct role_process clerk; /* or steward: the one at work */
 	struct event *heartbeat;   /* owned */
 	struct event *deadline;	   /* owned: of the stage */
 

@@ -212,6 +212,8 @@ policy_file_include(struct policy_files *f, uint32_t from, struct slice path,
 {
 	char folder[PATH_SIZE], below[PATH_SIZE], whole[2 * PATH_SIZE];
 
+	if (f->n_asked++ >= LIMIT_POLICY_INCLUDES)
+		return refuse(why, "too many includes");
 	if (from >= f->n || f->paths[from] == NULL)
 		return refuse(why,
 		    "a policy that is not a regular file has no folder to "

@@ -22,6 +22,7 @@ struct policy_files {
 	 * NULL: it has no folder (a pipe), and includes nothing. */
 	char *paths[1 + LIMIT_POLICY_INCLUDES];
 	uint32_t n;
+	uint32_t n_asked; /* how often something was to be included */
 };
 
 /*
@@ -39,7 +40,8 @@ MUST_USE int policy_file_of_patterns(const char *const *patterns, size_t n);
 
 /*
  * Open what file `from` includes as `path`, which is hostile input.  A
- * descriptor, or -1 and `why`.
+ * descriptor, or -1 and `why`: more than LIMIT_POLICY_INCLUDES times there is
+ * none.
  *
  * number  of the file, the same each time it is included
  */

@@ -6,6 +6,7 @@
 #ifndef PROXYD_ROLES_H
 #define PROXYD_ROLES_H
 
+int steward_main(void);
 int clerk_main(void);
 int worker_main(void);
 int dialer_main(void);

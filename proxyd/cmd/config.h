@@ -10,7 +10,7 @@
 #include "load/load.h"
 
 #define CONFIG_FILES_MAX \
-	7 /* files of ~/.config/duenna; run's clerk takes as
+	7 /* files of ~/.config/duenna; run's steward takes as
 			      many */
 
 #define CONFIG_ALLOW_MAX 64 /* of one command line, as of `run` */

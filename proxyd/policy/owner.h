@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The owner's configuration, compiled: a flat image like the program's, from
- * another clerk and other files, so that a policy that comes with a repository
+ * another reader and other files, so that a policy that comes with a repository
  * can hold none of it.  It names where secrets come from; it holds none.
  *
  * The indexes of credentials here are those of the program that was compiled
@@ -88,7 +88,7 @@ struct owner_upstream owner_upstream(const struct owner *o, struct slice host);
 bool owner_has_proxy(const struct owner *o);
 
 /*
- * Root certificates, DER, as the clerk read them.  Root `i` counts for hosts
+ * Root certificates, DER, as the steward read them.  Root `i` counts for hosts
  * whose upstream item is `item`, or, if item is VERDICT_NONE, for all hosts
  * but those of `only_roots` items.
  */

@@ -2,6 +2,7 @@
 #include "priv/dispatch.h"
 
 #define M (1U << ROLE_MONITOR)
+#define R (1U << ROLE_STEWARD)
 #define C (1U << ROLE_CLERK)
 #define W (1U << ROLE_WORKER)
 #define D (1U << ROLE_DIALER)
@@ -14,13 +15,13 @@ static const struct {
 	unsigned from, to; /* sets of roles */
 } rows[OP_MAX + 1] = {
 	[OP_CHANNEL] = { "CHANNEL", M, W | D | K | S },
-	[OP_PING] = { "PING", M, C | W | D | K | S },
-	[OP_PONG] = { "PONG", C | W | D | K | S, M },
-	[OP_READY] = { "READY", C | W | D | K | S, M },
+	[OP_PING] = { "PING", M, R | C | W | D | K | S },
+	[OP_PONG] = { "PONG", R | C | W | D | K | S, M },
+	[OP_READY] = { "READY", R | C | W | D | K | S, M },
 
-	[OP_LOAD_OWNER] = { "LOAD_OWNER", M, C },
+	[OP_LOAD_OWNER] = { "LOAD_OWNER", M, R },
 	[OP_LOAD_POLICY] = { "LOAD_POLICY", M, C },
-	[OP_LOADED] = { "LOADED", C, M },
+	[OP_LOADED] = { "LOADED", R | C, M },
 	[OP_INCLUDE] = { "INCLUDE", C, M },
 	[OP_INCLUDED] = { "INCLUDED", M, C },
 

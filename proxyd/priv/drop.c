@@ -39,7 +39,8 @@ static const struct {
 	enum landlock_files files;
 	bool network;
 } rows[ROLE_COUNT] = {
-	[ROLE_CLERK] = { LANDLOCK_READ_FILES, false },
+	[ROLE_STEWARD] = { LANDLOCK_READ_FILES, false },
+	[ROLE_CLERK] = { LANDLOCK_NO_FILES, false },
 	[ROLE_WORKER] = { LANDLOCK_NO_FILES, false },
 	[ROLE_DIALER] = { LANDLOCK_READ_NET, true },
 	[ROLE_KEEPER] = { LANDLOCK_NO_FILES, false },

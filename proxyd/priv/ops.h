@@ -24,7 +24,7 @@ enum op {
 	OP_READY = 6,
 
 	/*
-	 * monitor -> clerk
+	 * monitor -> steward (LOAD_OWNER), clerk
 	 *
 	 * LOAD_OWNER   u16 n files, each s16 name; u8 flags (1: the system's
 	 *              bundle of roots, PEM, is the last descriptor); s16 the

@@ -3,6 +3,7 @@
 
 static const char *const names[ROLE_COUNT] = {
 	[ROLE_MONITOR] = "monitor",
+	[ROLE_STEWARD] = "steward",
 	[ROLE_CLERK] = "clerk",
 	[ROLE_WORKER] = "worker",
 	[ROLE_DIALER] = "dialer",

@@ -13,7 +13,8 @@
 
 enum role {
 	ROLE_MONITOR,
-	ROLE_CLERK,
+	ROLE_STEWARD, /* reads the owner's files */
+	ROLE_CLERK,   /* is handed the policy's */
 	ROLE_WORKER,
 	ROLE_DIALER,
 	ROLE_KEEPER,

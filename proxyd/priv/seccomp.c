@@ -23,9 +23,10 @@
 #define SANITIZED false
 #endif
 
-#define EVERY                                                       \
-	(1U << ROLE_CLERK | 1U << ROLE_WORKER | 1U << ROLE_DIALER | \
-	    1U << ROLE_KEEPER | 1U << ROLE_SCRIBE)
+#define EVERY                                                        \
+	(1U << ROLE_STEWARD | 1U << ROLE_CLERK | 1U << ROLE_WORKER | \
+	    1U << ROLE_DIALER | 1U << ROLE_KEEPER | 1U << ROLE_SCRIBE)
+#define STEWARD (1U << ROLE_STEWARD)
 #define CLERK (1U << ROLE_CLERK)
 #define WORKER (1U << ROLE_WORKER)
 #define DIALER (1U << ROLE_DIALER)
@@ -58,25 +59,25 @@ static const struct row {
 	{ SCMP_SYS(newfstatat), EVERY },	/* fstat() of glibc; Landlock
 						   leaves no path to see */
 	{ SCMP_SYS(lseek), EVERY },
-	{ SCMP_SYS(pread64), CLERK | KEEPER | SCRIBE },
+	{ SCMP_SYS(pread64), STEWARD | CLERK | KEEPER | SCRIBE },
 	{ SCMP_SYS(pwrite64), KEEPER | SCRIBE },
-	{ SCMP_SYS(ftruncate), CLERK | KEEPER | SCRIBE },
+	{ SCMP_SYS(ftruncate), STEWARD | CLERK | KEEPER | SCRIBE },
 	{ SCMP_SYS(fdatasync), KEEPER | SCRIBE },
 	{ SCMP_SYS(fsync), KEEPER | SCRIBE },
 	{ SCMP_SYS(fallocate), SCRIBE },
-	{ SCMP_SYS(memfd_create), CLERK | KEEPER },
+	{ SCMP_SYS(memfd_create), STEWARD | CLERK | KEEPER },
 
-	/* the clerk alone opens files, read-only (flags: no write bits) */
-	{ SCMP_SYS(openat), CLERK, { 2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY } },
-	{ SCMP_SYS(readlink), CLERK },
-	{ SCMP_SYS(readlinkat), CLERK },
-	{ SCMP_SYS(getdents64), CLERK },
-	{ SCMP_SYS(statx), CLERK },
-	{ SCMP_SYS(access), CLERK },
-	{ SCMP_SYS(faccessat), CLERK },
-	{ SCMP_SYS(faccessat2), CLERK },
-	{ SCMP_SYS(getcwd), CLERK },
-	{ SCMP_SYS(sysinfo), CLERK },		/* glibc's qsort() asks how
+	/* the steward alone opens files, read-only (flags: no write bits) */
+	{ SCMP_SYS(openat), STEWARD, { 2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY } },
+	{ SCMP_SYS(readlink), STEWARD },
+	{ SCMP_SYS(readlinkat), STEWARD },
+	{ SCMP_SYS(getdents64), STEWARD },
+	{ SCMP_SYS(statx), STEWARD },
+	{ SCMP_SYS(access), STEWARD },
+	{ SCMP_SYS(faccessat), STEWARD },
+	{ SCMP_SYS(faccessat2), STEWARD },
+	{ SCMP_SYS(getcwd), STEWARD },
+	{ SCMP_SYS(sysinfo), STEWARD | CLERK },		/* glibc's qsort() asks how
 						   much memory there is */
 
 	/* the loop */

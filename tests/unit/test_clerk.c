@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clerk as the monitor meets it: a process of its own, isolated as in the
+ * Steward and clerk as the monitor meets them: processes, isolated as in the
  * product, files handed over open, an image handed back.
  */
 #include <sys/socket.h>
@@ -34,7 +34,7 @@ struct clerk {
 };
 
 static void
-start(struct clerk *c)
+start(struct clerk *c, enum role role)
 {
 	int ends[2];
 
@@ -47,9 +47,9 @@ start(struct clerk *c)
 		close(ends[0]);
 		if (dup2(ends[1], ROLE_MONITOR_FD) < 0)
 			_exit(99);
-		if (isolate_start(ROLE_CLERK) != 0)
+		if (isolate_start(role) != 0)
 			_exit(98);
-		_exit(clerk_main());
+		_exit(role == ROLE_CLERK ? clerk_main() : steward_main());
 	}
 	close(ends[1]);
 	c->fd = ends[0];
@@ -206,7 +206,7 @@ clerk_compiles_owner_then_policy(void **state)
 	struct msg m;
 
 	(void)state;
-	start(&one);
+	start(&one, ROLE_STEWARD);
 	ask_owner(&one, 0600, &m, body);
 	assert_true(one.good);
 	assert_int_equal(one.answer.n_fds, 1);
@@ -219,7 +219,7 @@ clerk_compiles_owner_then_policy(void **state)
 	assert_true(slice_eq_str(owner_file(o, 0, &write), "/home/user/x"));
 	assert_false(write);
 
-	start(&two);
+	start(&two, ROLE_CLERK);
 	ask_policy(&two, policy, one.answer.fds[0]);
 	assert_true(two.good);
 	assert_int_equal(two.answer.n_fds, 1);
@@ -243,7 +243,7 @@ clerk_refuses_a_configuration_that_others_read(void **state)
 	struct msg m;
 
 	(void)state;
-	start(&c);
+	start(&c, ROLE_STEWARD);
 	ask_owner(&c, 0640, &m, body);
 	assert_false(c.good);
 	assert_int_equal(c.answer.n_fds, 0);
@@ -257,7 +257,7 @@ clerk_says_where_a_policy_is_wrong(void **state)
 	static struct clerk c;
 
 	(void)state;
-	start(&c);
+	start(&c, ROLE_CLERK);
 	ask_policy(&c, "version: 1\npolicies: {p: {rulez: []}}\n", -1);
 	assert_false(c.good);
 	end(&c);
@@ -277,7 +277,7 @@ clerk_asks_for_what_a_policy_includes(void **state)
 	    file("version: 1\n"
 		 "policies: {q: {rules: [{allow: 'https://ok.test/'}]}}\n",
 		0644);
-	start(&c);
+	start(&c, ROLE_CLERK);
 	ask_policy(&c, text, -1);
 	assert_string_equal(asked, "sub/b.yaml");
 	assert_true(c.good);
@@ -289,7 +289,7 @@ clerk_asks_for_what_a_policy_includes(void **state)
 	end(&c);
 	close(included);
 	included = -1;
-	start(&refused);
+	start(&refused, ROLE_CLERK);
 	ask_policy(&refused, text, -1);
 	assert_false(refused.good);
 	assert_non_null(memmem(refused.text.p, refused.text.n,
@@ -297,21 +297,59 @@ clerk_asks_for_what_a_policy_includes(void **state)
 	end(&refused);
 }
 
+/* Names beyond ASCII, a public suffix, a preset: no library of ours opens a
+ * file for that, which would be its end. */
 static void
-clerk_ends_at_a_message_that_is_none(void **state)
+clerk_opens_nothing_for_what_a_policy_can_say(void **state)
 {
 	static struct clerk c;
-	struct msg m = { .op = OP_DIAL, .id = 1 };
-	enum err err = ERR_NONE;
-	int status = 0;
 
 	(void)state;
-	start(&c);
-	assert_int_equal(msg_send(c.fd, &m, &err), 0);
-	assert_int_equal(waitpid(c.pid, &status, 0), c.pid);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 1);
-	close(c.fd);
+	start(&c, ROLE_CLERK);
+	ask_policy(&c,
+	    "version: 1\npolicies:\n  p:\n    rules:\n"
+	    "      - allow: https://xn--bcher-kva.example/**\n"
+	    "        expires: 2031-01-01T00:00:00+01:00\n"
+	    "      - allow: 'https://*.github.io/**'\n"
+	    "        public_suffix: true\n"
+	    "      - include: preset/npm\n",
+	    -1);
+	assert_true(c.good);
+	end(&c);
+	/* As what is wrong, too. */
+	start(&c, ROLE_CLERK);
+	ask_policy(&c,
+	    "version: 1\npolicies: {p: {rules: [{allow: "
+	    "'https://b\u00fccher.example/**'}]}}\n",
+	    -1);
+	assert_non_null(
+	    memmem(c.text.p, c.text.n, "xn--bcher-kva.example", 21));
+	end(&c);
+}
+
+/* Each has one kind of request, and ends at any other. */
+static void
+none_answers_what_is_not_for_it(void **state)
+{
+	static const struct {
+		enum role role;
+		uint16_t op;
+	} rows[] = { { ROLE_CLERK, OP_DIAL }, { ROLE_CLERK, OP_LOAD_OWNER },
+		{ ROLE_STEWARD, OP_LOAD_POLICY } };
+	enum err err = ERR_NONE;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		static struct clerk c;
+		struct msg m = { .op = rows[i].op, .id = 1 };
+		int status = 0;
+		start(&c, rows[i].role);
+		assert_int_equal(msg_send(c.fd, &m, &err), 0);
+		assert_int_equal(waitpid(c.pid, &status, 0), c.pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 1);
+		close(c.fd);
+	}
 }
 
 /* Many rules: what libraries do with much memory must be allowed too. */
@@ -327,7 +365,7 @@ clerk_takes_a_long_policy(void **state)
 	for (unsigned i = 0; i < 20000; i++)
 		buf_putf(&text, "      - allow: https://h%u.example.com/**\n",
 		    i);
-	start(&c);
+	start(&c, ROLE_CLERK);
 	ask_policy(&c, buf_text(&text), -1);
 	assert_true(c.good);
 	end(&c);
@@ -343,7 +381,8 @@ main(void)
 		    clerk_refuses_a_configuration_that_others_read),
 		cmocka_unit_test(clerk_says_where_a_policy_is_wrong),
 		cmocka_unit_test(clerk_asks_for_what_a_policy_includes),
-		cmocka_unit_test(clerk_ends_at_a_message_that_is_none),
+		cmocka_unit_test(clerk_opens_nothing_for_what_a_policy_can_say),
+		cmocka_unit_test(none_answers_what_is_not_for_it),
 		cmocka_unit_test(clerk_takes_a_long_policy),
 	};
 

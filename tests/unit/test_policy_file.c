@@ -265,6 +265,18 @@ policy_file_counts_its_includes(void **state)
 	}
 	assert_string_equal(why, "too many includes");
 	policy_files_release(&f);
+	/* The same one again and again, as no clerk of ours would ask. */
+	f = (struct policy_files){ .n = 0 };
+	close(policy_file_open(&f, at("p/policy.yaml"), &why));
+	for (unsigned i = 0; i <= LIMIT_POLICY_INCLUDES; i++) {
+		fd =
+		    policy_file_include(&f, 0, SLICE("n0.yaml"), &number, &why);
+		assert_int_equal(fd >= 0, i < LIMIT_POLICY_INCLUDES);
+		if (fd >= 0)
+			close(fd);
+	}
+	assert_string_equal(why, "too many includes");
+	policy_files_release(&f);
 }
 
 /* Whatever stands in a pattern, it stays one string. */
