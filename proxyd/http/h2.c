@@ -78,6 +78,8 @@ fail_by(struct h2_conn *c, ssize_t error)
 {
 	switch (error) {
 	case NGHTTP2_ERR_NOMEM:
+		/* nghttp2 1.52 frees twice what it could not queue. */
+		c->keep_session = true;
 		c->code = H2_INTERNAL_ERROR;
 		h2_fail(c, REASON_INTERNAL, "no memory");
 		break;
@@ -479,7 +481,8 @@ h2_close(struct h2_conn *c)
 	/* None has an answer that will come, whatever the reason. */
 	TAILQ_FOREACH(s, &c->streams, all)
 		s->known = false;
-	nghttp2_session_del(c->session);
+	if (!c->keep_session)
+		nghttp2_session_del(c->session);
 	c->session = NULL;
 	stream_close(c->bytes);
 	c->bytes = NULL;

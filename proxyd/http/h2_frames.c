@@ -340,8 +340,9 @@ before_send(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 	struct h2_conn *c = arg;
 	struct h2_stream *s = find(session, frame->hd.stream_id);
 
-	if (is_head_of_ours(frame, s))
-		c->secret = STAILQ_FIRST(&s->sending)->secret;
+	/* For the whole frame, with its CONTINUATIONs. */
+	c->secret =
+	    is_head_of_ours(frame, s) && STAILQ_FIRST(&s->sending)->secret;
 	return 0;
 }
 
@@ -381,7 +382,6 @@ on_send(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 
 	if (is_head_of_ours(frame, s))
 		head_left(s);
-	c->secret = false;
 	if (is_head || frame->hd.type == NGHTTP2_DATA) {
 		/* Crumbs that a tiny window lets through earn nothing. */
 		if (s == NULL || s->base.out.n == 0 ||
@@ -487,39 +487,4 @@ out:
 	nghttp2_session_callbacks_del(callbacks);
 	nghttp2_option_del(options);
 	return error;
-}
-
-int
-h2_submit_settings(struct h2_conn *c)
-{
-	const int32_t window =
-	    c->is_server ? LIMIT_H2_CLIENT_WINDOW : LIMIT_H2_UPSTREAM_WINDOW;
-	const int32_t all =
-	    c->is_server ? LIMIT_H2_CLIENT_WINDOWS : LIMIT_H2_UPSTREAM_WINDOWS;
-	nghttp2_settings_entry e[] = {
-		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, (uint32_t)window },
-		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, LIMIT_HEAD_SIZE },
-		{ NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1 },
-		{ 0, 0 },
-		{ 0, 0 },
-	};
-	size_t n = 3;
-
-	if (c->is_server)
-		e[n++] = (nghttp2_settings_entry){
-			NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
-			LIMIT_H2_STREAMS
-		};
-	else
-		e[n++] =
-		    (nghttp2_settings_entry){ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 };
-	if (c->offer_connect)
-		e[n++] = (nghttp2_settings_entry){
-			NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1
-		};
-	int error =
-	    nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, e, n);
-	return error != 0 ? error :
-			    nghttp2_session_set_local_window_size(c->session,
-				NGHTTP2_FLAG_NONE, 0, all);
 }

@@ -92,6 +92,7 @@ struct h2_conn {
 	bool sent_goaway;	 /* one with an error, by nghttp2 or by us */
 	bool secret;		 /* the frame that is sent now has one */
 	bool held;		 /* input waits for frames of ours to leave */
+	bool keep_session;	 /* it is not in a state to be freed */
 	bool broken, closed;
 	enum h2_code code; /* for our GOAWAY; of a fault found by a callback */
 	enum reason reason;
@@ -113,8 +114,6 @@ int h2_note_fault(struct h2_conn *c, enum h2_code code, enum reason reason,
 /* --- h2_frames.c --------------------------------------------------------- */
 
 MUST_USE int h2_session_new(struct h2_conn *c);
-/* Submit our SETTINGS and the window of the connection; 0 or nghttp2's error. */
-int h2_submit_settings(struct h2_conn *c);
 
 /* --- h2_stream.c --------------------------------------------------------- */
 
@@ -141,6 +140,8 @@ void h2_blocks_free(struct h2_blocks *list);
 
 /* --- h2_put.c ------------------------------------------------------------ */
 
+/* Submit our SETTINGS and the window of the connection; 0 or nghttp2's error. */
+int h2_submit_settings(struct h2_conn *c);
 /* DATA of a stream, for nghttp2. */
 nghttp2_data_provider h2_data_of(struct h2_stream *s);
 /* The DATA frame that h2_data_of() promised. */

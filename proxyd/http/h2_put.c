@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Heads, DATA and trailers of ours.  nghttp2 copies nothing: lists stay in a
+ * SETTINGS, heads, DATA and trailers of ours.  nghttp2 copies nothing: lists stay in a
  * block of ours until their frame was made, so that a credential is in no
  * memory that is not wiped; DATA goes from the stream's buffer into that of the
  * connection.
@@ -14,6 +14,43 @@
 #define DATA_MAX (16384 - 9)
 /* Pseudo fields, fields, length, te; credentials of a rule. */
 #define FIELDS_MAX (FIELD_MAX + 32)
+
+/* --- SETTINGS ------------------------------------------------------------ */
+
+int
+h2_submit_settings(struct h2_conn *c)
+{
+	const int32_t window =
+	    c->is_server ? LIMIT_H2_CLIENT_WINDOW : LIMIT_H2_UPSTREAM_WINDOW;
+	const int32_t all =
+	    c->is_server ? LIMIT_H2_CLIENT_WINDOWS : LIMIT_H2_UPSTREAM_WINDOWS;
+	nghttp2_settings_entry e[] = {
+		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, (uint32_t)window },
+		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, LIMIT_HEAD_SIZE },
+		{ NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1 },
+		{ 0, 0 },
+		{ 0, 0 },
+	};
+	size_t n = 3;
+
+	if (c->is_server)
+		e[n++] = (nghttp2_settings_entry){
+			NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
+			LIMIT_H2_STREAMS
+		};
+	else
+		e[n++] =
+		    (nghttp2_settings_entry){ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 };
+	if (c->offer_connect)
+		e[n++] = (nghttp2_settings_entry){
+			NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1
+		};
+	int error =
+	    nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, e, n);
+	return error != 0 ? error :
+			    nghttp2_session_set_local_window_size(c->session,
+				NGHTTP2_FLAG_NONE, 0, all);
+}
 
 /* --- lists ---------------------------------------------------------------- */
 

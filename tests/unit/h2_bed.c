@@ -130,8 +130,7 @@ h2_bed_init(struct h2_bed *b, enum h2_bed_kind kind)
 	pipe_init(&b->to_server);
 	pipe_init(&b->to_client);
 	if (kind != H2_BED_CLIENT) {
-		b->server.c = h2_accept(b->loop,
-		    end_new(b->loop, &b->to_server, &b->to_client), &conn_ops,
+		b->server.c = h2_accept(b->loop, h2_bed_end(b), &conn_ops,
 		    &b->server, &err);
 		assert_non_null(b->server.c);
 	}
@@ -141,6 +140,12 @@ h2_bed_init(struct h2_bed *b, enum h2_bed_kind kind)
 		    &b->client, &err);
 		assert_non_null(b->client.c);
 	}
+}
+
+struct stream *
+h2_bed_end(struct h2_bed *b)
+{
+	return end_new(b->loop, &b->to_server, &b->to_client);
 }
 
 void

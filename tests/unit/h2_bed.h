@@ -50,6 +50,8 @@ enum h2_bed_kind {
 void h2_bed_init(struct h2_bed *b, enum h2_bed_kind kind);
 /* Ends all, and fails the test if a stream of the loop's is left. */
 void h2_bed_release(struct h2_bed *b);
+/* The server's end, for a connection of the test's own. */
+struct stream *h2_bed_end(struct h2_bed *b);
 /* Let everything happen that can. */
 void h2_bed_turn(struct h2_bed *b);
 
