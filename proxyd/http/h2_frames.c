@@ -293,13 +293,16 @@ on_data(nghttp2_session *session, uint8_t flags UNUSED, int32_t id,
 /* Bad for nghttp2: the stream is reset, or the connection ends. */
 static int
 on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame,
-    int error UNUSED, void *arg UNUSED)
+    int error UNUSED, void *arg)
 {
+	struct h2_conn *c = arg;
 	struct h2_stream *s = find(session, frame->hd.stream_id);
 
-	if (s != NULL)
-		h2_stream_break(s, REASON_H2_PROTOCOL, "frame out of order");
-	return 0;
+	if (s == NULL)
+		return 0;
+	s->counted = true;
+	h2_stream_break(s, REASON_H2_PROTOCOL, "frame out of order");
+	return count_reset(c);
 }
 
 static int
@@ -394,7 +397,7 @@ on_send(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 		return 0;
 	}
 	if (frame->hd.type == NGHTTP2_RST_STREAM)
-		return s == NULL || s->reset ? 0 : count_reset(c);
+		return s != NULL && s->counted ? 0 : count_reset(c);
 	if (frame->hd.type != NGHTTP2_GOAWAY ||
 	    frame->goaway.error_code == H2_NO_ERROR)
 		return 0;

@@ -51,8 +51,8 @@ struct h2_stream {
 	bool put_head;	 /* ours, that is no 1xx, was put */
 	bool deferred;	 /* nghttp2 waits for resume_data */
 	bool refused;	 /* see h2_was_refused() */
-	bool reset;	 /* RST_STREAM of ours for its owner's sake */
-	uint32_t error;	 /* of the peer's RST_STREAM */
+	bool counted;	/* its RST_STREAM has a budget's token, or needs none */
+	uint32_t error; /* of the peer's RST_STREAM */
 	struct h2_block *filling; /* owned; the head that is coming */
 	size_t filled;		  /* its decoded bytes, 32 more a field */
 	struct h2_blocks heads;	  /* owned; whole, not read yet */

@@ -303,7 +303,7 @@ let_go(struct h2_stream *s)
 	leave(s);
 	if (!s->known || (s->got_end && s->base.shut))
 		return 0;
-	s->reset = true;
+	s->counted = true;
 	return nghttp2_submit_rst_stream(s->c->session, NGHTTP2_FLAG_NONE,
 	    s->id, s->is_request && s->base.shut ? H2_NO_ERROR : H2_CANCEL);
 }
@@ -448,7 +448,7 @@ h2_reset(struct stream *base, uint32_t code)
 	struct h2_stream *s = of(base);
 
 	if (s->known && s->c != NULL && !s->c->broken) {
-		s->reset = true;
+		s->counted = true;
 		(void)nghttp2_submit_rst_stream(s->c->session,
 		    NGHTTP2_FLAG_NONE, s->id, code);
 		h2_wake(s->c);

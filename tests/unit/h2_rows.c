@@ -54,7 +54,7 @@ check_row(const struct h2_row *r, enum h2_bed_kind kind, size_t cut)
 		h2_bed_turn(&b);
 	assert_string_equal(reason_name(h2_reason(side->c)),
 	    reason_name(r->reason));
-	assert_int_equal(h2_is_broken(side->c), r->reason != REASON_ALLOW);
+	assert_int_equal(h2_is_broken(side->c), r->goaway != NONE);
 	check_frames(r, buf_slice(&from->bytes));
 	assert_true(side->n <= r->n);
 	if (r->n < 3)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two connections back to back: what one side puts the other takes. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "h2_bed.h"
 
 #define BOTH             \
@@ -428,101 +425,6 @@ h2_stream_closed_at_any_time_is_cleared_away(void **state)
 	}
 }
 
-/* How often `needle` stands in the heap. */
-static size_t
-count_in_heap(struct slice needle)
-{
-	FILE *f = fopen("/proc/self/maps", "r");
-	uintptr_t from = 0, to = 0;
-	char line[512];
-	size_t n = 0;
-
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f) != NULL) {
-		char *end;
-		if (strstr(line, "[heap]") == NULL)
-			continue;
-		from = strtoull(line, &end, 16);
-		to = strtoull(end + 1, NULL, 16);
-	}
-	fclose(f);
-	while (from < to) {
-		const uint8_t *p =
-		    memmem((const void *)from, to - from, needle.p, needle.n);
-		if (p == NULL)
-			break;
-		n++;
-		from = (uintptr_t)p + 1;
-	}
-	return n;
-}
-
-/* A sanitizer's allocator has none of that name. */
-static bool
-has_heap(void)
-{
-	uint8_t *p = malloc(16);
-
-	assert_non_null(p);
-	memcpy(p, "\1heap\2seen\3here", 16);
-	bool seen = count_in_heap(slice_of(p, 16)) != 0;
-	free(p);
-	return seen;
-}
-
-/* CR-33: never indexed, so in no table, and in no memory once it has left. */
-static void
-h2_credential_is_never_indexed_and_wiped(void **state)
-{
-	(void)state;
-	static const struct host host = { .text = "ok.test", .n = 7 };
-	static const char secret[] = "Bearer canary-0123456789-canary";
-	static uint8_t huffman[64];
-	struct field slot = { .name = SLICE("Authorization"),
-		.value = slice_of_str(secret) };
-	struct field_list fields = { .n = 0 };
-	struct http_new_request r = {
-		.method = SLICE("GET"),
-		.path = SLICE("/"),
-		.host = &host,
-		.fields = &fields,
-		.credentials = &slot,
-		.n_credentials = 1,
-	};
-	enum err err;
-	struct h2_bed b;
-
-	if (!has_heap())
-		skip();
-	h2_bed_init(&b, H2_BED_CLIENT);
-	h2_bed_turn(&b);
-	h2_put_hello(&b.to_client.bytes, false);
-	h2_bed_turn(&b);
-	for (int i = 0; i < 2; i++) {
-		b.to_server.bytes.n = 0;
-		struct stream *s = h2_open(b.client.c, &err);
-		assert_non_null(s);
-		assert_true(h2_put_request(s, &r, true));
-		b.client.s[b.client.n++] = s;
-		h2_bed_turn(&b);
-		struct h2_frame f = h2_last_frame(buf_slice(&b.to_server.bytes),
-		    NGHTTP2_HEADERS, 0);
-		/* Name 23 of the static table, never indexed: RFC 7541 6.2.3;
-		 * the second time too, since it is in no table. */
-		static const uint8_t want[] = { 0x1f, 23 - 15 };
-		const uint8_t *p = memmem(f.payload.p, f.payload.n, want, 2);
-		assert_non_null(p);
-		assert_true((p[2] & 0x80) != 0 && (p[2] & 0x7f) < 64);
-		struct slice coded = slice_of(huffman, p[2] & 0x7f);
-		memcpy(huffman, p + 3, coded.n);
-		assert_int_equal(count_in_heap(coded), 1); /* the peer's */
-		explicit_bzero(b.to_server.bytes.p, b.to_server.bytes.n);
-		assert_int_equal(count_in_heap(coded), 0);
-		assert_int_equal(count_in_heap(slice_of_str(secret)), 0);
-	}
-	h2_bed_release(&b);
-}
-
 int
 main(void)
 {
@@ -540,7 +442,6 @@ main(void)
 		cmocka_unit_test(h2_extended_connect_is_offered_on_demand),
 		cmocka_unit_test(h2_survives_every_cut),
 		cmocka_unit_test(h2_stream_closed_at_any_time_is_cleared_away),
-		cmocka_unit_test(h2_credential_is_never_indexed_and_wiped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,11 +174,119 @@ h2_server_takes_each_flood(void **state)
 	h2_bed_check(rows, COUNT_OF(rows), H2_BED_SERVER);
 }
 
+/* --- the same of an upstream: H2-21 ---------------------------------------- */
+
+static void
+ok_head(struct buf *b)
+{
+	h2_put_head(b, 0, 1, ":status|200\n");
+}
+
+static void
+answers_of_resets(struct buf *b)
+{
+	/* One stream is all it has: the budget is not its way. */
+	FRAME(RST_STREAM, 0, 1, "\0\0\0\10");
+	FRAME(RST_STREAM, 0, 1, "\0\0\0\10");
+}
+
+static void
+push_of_upstream(struct buf *b)
+{
+	FRAME(SETTINGS, NGHTTP2_FLAG_ACK, 0, "");
+	FRAME(PUSH_PROMISE, EH, 1, "\0\0\0\2\x82");
+}
+
+static void
+request_of_upstream(struct buf *b)
+{
+	h2_put_head(b, ES, 2, H2_GET);
+}
+
+static void
+many_informational(struct buf *b)
+{
+	for (int i = 0; i < 100; i++)
+		h2_put_head(b, 0, 1, ":status|103\n");
+}
+
+static void
+data_before_head(struct buf *b)
+{
+	FRAME(DATA, 0, 1, "abc");
+}
+
+static void
+empty_data_of_answer(struct buf *b)
+{
+	ok_head(b);
+	for (int i = 0; i < 1100; i++)
+		FRAME(DATA, 0, 1, "");
+}
+
+static void
+more_than_the_window(struct buf *b)
+{
+	ok_head(b);
+	for (size_t n = 0; n <= LIMIT_H2_UPSTREAM_WINDOW; n += 16384)
+		h2_put_zeros(b, NGHTTP2_DATA, 1, 16384);
+}
+
+static void
+two_answers(struct buf *b)
+{
+	ok_head(b);
+	h2_put_head(b, 0, 1, ":status|200\n");
+}
+
+static void
+goaway_with_a_code(struct buf *b)
+{
+	FRAME(GOAWAY, 0, 0, "\0\0\0\0\0\0\0\13");
+}
+
+static void
+continuations_of_answer(struct buf *b)
+{
+	FRAME(HEADERS, 0, 1, "\x88");
+	for (int i = 0; i < 200; i++)
+		FRAME(CONTINUATION, 0, 1, "\0\1a\1b");
+}
+
+static const struct h2_row upstream_rows[] = {
+	/* clang-format off */
+	{ "H2-21 PING", pings, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 1 },
+	{ "H2-21 SETTINGS", settings, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 1 },
+	{ "H2-21 WINDOW_UPDATE", windows, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 1 },
+	{ "H2-21 unknown kinds", unknowns, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 1 },
+	{ "H2-21 empty DATA", empty_data_of_answer, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 1 },
+	{ "H2-21 CONTINUATION", continuations_of_answer, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 1 },
+	{ "H2-21 HPACK bomb", hpack_bomb, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 1 },
+	{ "H2-21 RST_STREAM twice", answers_of_resets, REASON_ALLOW, NONE, NONE, 1 },
+	{ "H2-20 push of an upstream", push_of_upstream, REASON_H2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, NONE, 1 },
+	{ "H2-20 request of an upstream", request_of_upstream, REASON_H2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, NONE, 1 },
+	{ "H2-21 100 1xx", many_informational, REASON_ALLOW, NONE, NGHTTP2_PROTOCOL_ERROR, 1 },
+	{ "DATA before the head", data_before_head, REASON_H2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, NONE, 1 },
+	{ "more DATA than the window", more_than_the_window, REASON_ALLOW, NONE, NGHTTP2_FLOW_CONTROL_ERROR, 1 },
+	{ "two answers", two_answers, REASON_ALLOW, NONE, NGHTTP2_PROTOCOL_ERROR, 1 },
+	{ "GOAWAY with a code", goaway_with_a_code, REASON_ALLOW, NGHTTP2_NO_ERROR, NONE, 1 },
+	{ "TL-25 HTTP/1.1 text", http1_text, REASON_H2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, NONE, 1 },
+	/* clang-format on */
+};
+
+static void
+h2_client_takes_each_flood(void **state)
+{
+	(void)state;
+	h2_bed_check(upstream_rows, COUNT_OF(upstream_rows), H2_BED_CLIENT);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(h2_server_takes_each_flood),
+		cmocka_unit_test(h2_client_takes_each_flood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
