@@ -92,6 +92,8 @@
 	X(PROOF_ASKS, 256, "objects that a proof over a push may ask the upstream for") \
 	X(KEEP_DEPTH, 16, "parts of a path of `keep` that are looked at one by one") \
 	X(KEEP_SIZE, 16777216, "names in trees that are looked at for one path of `keep`") \
+	X(QUESTION_HEAD_SIZE, 65536, "what an upstream offers, and its HEAD, before it is asked for objects") \
+	X(QUESTION_SIZE, 16777216, "the upstream's answer to the question that a proof asks") \
 	X(SOCKET_BUFFER, 262144, "send and receive buffer of an accepted socket")
 /* clang-format on */
 

@@ -11,6 +11,7 @@ struct walk {
 	struct object **todo;	 /* owned; met, and not looked at */
 	size_t n, cap;
 	bool is_met;
+	bool is_whole; /* nothing that was met lies beyond */
 };
 
 static void
@@ -25,7 +26,8 @@ clear_marks(const struct pack *p)
 static void
 walk_init(struct walk *w, const struct packs *packs, struct beyond *beyond)
 {
-	*w = (struct walk){ .packs = packs, .beyond = beyond };
+	*w =
+	    (struct walk){ .packs = packs, .beyond = beyond, .is_whole = true };
 	clear_marks(packs->pushed);
 	clear_marks(packs->answer);
 }
@@ -45,6 +47,14 @@ push(struct walk *w, struct object *o)
 	return true;
 }
 
+/* Something cannot be followed, and asking would not help. */
+static void
+give_up(struct walk *w)
+{
+	w->beyond->is_cut = true;
+	w->is_whole = false;
+}
+
 /* The name of a tip or of a parent was met. */
 static void
 meet(struct walk *w, const struct oid *id)
@@ -55,13 +65,14 @@ meet(struct walk *w, const struct oid *id)
 		w->is_met = true;
 	if (o == NULL) {
 		beyond_add(w->beyond, id);
+		w->is_whole = false;
 		return;
 	}
 	if (o->mark != 0)
 		return;
 	o->mark = 1;
 	if (!push(w, o))
-		w->beyond->is_cut = true;
+		give_up(w);
 }
 
 /* Go on from an object: to a commit's parents, to what a tag names. */
@@ -83,7 +94,7 @@ follow(struct walk *w, const struct object *o)
 		if (t.of == TAG_OF_COMMIT || t.of == TAG_OF_TAG)
 			meet(w, &t.object);
 	} else if (o->kind != OBJECT_TREE) {
-		w->beyond->is_cut = true;
+		give_up(w);
 	}
 }
 
@@ -99,16 +110,17 @@ enum proof
 ancestry_descends(const struct packs *packs, const struct oid *tip,
     const struct oid *old, struct beyond *beyond)
 {
+	struct beyond_mark mark = beyond_mark(beyond);
 	struct walk w;
 
-	*beyond = (struct beyond){ 0 };
 	walk_init(&w, packs, beyond);
 	w.until = old;
 	meet(&w, tip);
 	walk_on(&w);
-	if (w.is_met)
-		return PROOF_YES;
-	return beyond->n == 0 && !beyond->is_cut ? PROOF_NO : PROOF_OPEN;
+	return beyond_end(beyond, mark,
+	    w.is_met	   ? PROOF_YES :
+		w.is_whole ? PROOF_NO :
+			     PROOF_OPEN);
 }
 
 enum proof

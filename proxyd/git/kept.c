@@ -10,7 +10,8 @@ struct kept {
 	struct beyond *beyond;
 	struct slice parts[LIMIT_KEEP_DEPTH]; /* of the pattern, from the top */
 	size_t n;
-	size_t left; /* bytes of entries that may still be looked at */
+	size_t left;   /* bytes of entries that may still be looked at */
+	bool is_spent; /* there were more */
 };
 
 /* One of the two trees of a comparison. */
@@ -75,6 +76,7 @@ side_next(struct kept *k, struct side *s, size_t depth)
 	do {
 		s->has_entry = tree_next(&s->t, &s->e);
 		if (s->has_entry && k->left <= s->e.name.n) {
+			k->is_spent = true;
 			k->beyond->is_cut = true;
 			s->has_entry = false;
 			return;
@@ -185,7 +187,7 @@ compare_sides(struct kept *k, struct side *tip, struct side *base, size_t depth)
 	/* What cannot be read to its end could have more. */
 	if (tip->t.bad || base->t.bad)
 		return PROOF_NO;
-	return k->beyond->is_cut ? PROOF_OPEN : sum;
+	return k->is_spent ? PROOF_OPEN : sum;
 }
 
 /*
@@ -235,23 +237,30 @@ tree_of(struct kept *k, const struct oid *id, struct oid *tree)
 	return PROOF_YES;
 }
 
-enum proof
-kept_same(const struct packs *packs, const struct oid *tip,
-    const struct oid *base, struct slice pattern, struct beyond *beyond)
+static enum proof
+commits_same(struct kept *k, const struct oid *tip, const struct oid *base)
 {
-	struct kept k = { .packs = packs,
-		.beyond = beyond,
-		.left = LIMIT_KEEP_SIZE };
 	struct oid a, b;
 
-	*beyond = (struct beyond){ 0 };
-	split(&k, pattern);
 	if (oid_eq(tip, base))
 		return PROOF_YES;
-	enum proof one = tree_of(&k, tip, &a), two = tree_of(&k, base, &b);
+	enum proof one = tree_of(k, tip, &a), two = tree_of(k, base, &b);
 	if (one == PROOF_NO || two == PROOF_NO)
 		return PROOF_NO;
 	if (one == PROOF_OPEN || two == PROOF_OPEN)
 		return PROOF_OPEN;
-	return compare(&k, &a, &b, 0);
+	return compare(k, &a, &b, 0);
+}
+
+enum proof
+kept_same(const struct packs *packs, const struct oid *tip,
+    const struct oid *base, struct slice pattern, struct beyond *beyond)
+{
+	struct beyond_mark mark = beyond_mark(beyond);
+	struct kept k = { .packs = packs,
+		.beyond = beyond,
+		.left = LIMIT_KEEP_SIZE };
+
+	split(&k, pattern);
+	return beyond_end(beyond, mark, commits_same(&k, tip, base));
 }

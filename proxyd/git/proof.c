@@ -26,3 +26,20 @@ beyond_add(struct beyond *b, const struct oid *id)
 	else
 		b->ids[b->n++] = *id;
 }
+
+struct beyond_mark
+beyond_mark(const struct beyond *b)
+{
+	return (struct beyond_mark){ b->n, b->depth, b->is_cut };
+}
+
+enum proof
+beyond_end(struct beyond *b, struct beyond_mark mark, enum proof p)
+{
+	if (p != PROOF_OPEN) {
+		b->n = mark.n;
+		b->depth = mark.depth;
+		b->is_cut = mark.is_cut;
+	}
+	return p;
+}

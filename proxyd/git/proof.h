@@ -26,7 +26,11 @@ struct packs {
 	size_t id_size;	     /* OID_SHA1 or OID_SHA256 */
 };
 
-/* Objects that are not there, and would have been looked at. */
+/*
+ * Objects that are not there, and would have been looked at.  Empty at first;
+ * what several proofs lack adds up to one question, and what is still lacking
+ * behind its answer to a second one that has all of it.
+ */
 struct beyond {
 	struct oid ids[LIMIT_PROOF_ASKS];
 	size_t n;
@@ -34,6 +38,18 @@ struct beyond {
 	bool is_cut;	/* there are more, or one could not be read: asking
 			   for those in `ids` shows nothing */
 };
+
+/* Where it stood: what a proof that is made does not need is taken back. */
+struct beyond_mark {
+	size_t n;
+	unsigned depth;
+	bool is_cut;
+};
+
+struct beyond_mark beyond_mark(const struct beyond *b);
+
+/* Keep what was added since if the proof is open, else not; returns it. */
+enum proof beyond_end(struct beyond *b, struct beyond_mark mark, enum proof p);
 
 struct object *packs_find(const struct packs *p, const struct oid *id);
 

@@ -46,7 +46,7 @@ world_release(struct world *w)
 static void
 ancestry_is_shown_by_the_parents(void **state UNUSED)
 {
-	struct beyond beyond;
+	struct beyond beyond = { 0 };
 	struct world w;
 
 	world_init(&w);
@@ -73,7 +73,7 @@ ancestry_is_shown_by_the_parents(void **state UNUSED)
 static void
 ancestry_of_a_whole_history_is_shown_not_to_be(void **state UNUSED)
 {
-	struct beyond beyond;
+	struct beyond beyond = { 0 };
 	struct world w;
 
 	world_init(&w);
@@ -99,7 +99,7 @@ ancestry_is_not_shown_by_other_lines(void **state UNUSED)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
-		struct beyond beyond;
+		struct beyond beyond = { 0 };
 		struct world w;
 		world_init(&w);
 		struct oid tip = put(&w, NULL, 0, texts[i]);
@@ -117,7 +117,7 @@ ancestry_of_a_commit_without_its_base_is_open(void **state UNUSED)
 {
 	struct slice text = bed_commit(&tree_id, &server, 1, "\ntip");
 	struct oid tip = bed_name(OID_SHA1, OBJECT_COMMIT, text), stray;
-	struct beyond beyond;
+	struct beyond beyond = { 0 };
 	struct buf delta;
 	struct world w;
 
@@ -137,7 +137,7 @@ static void
 ancestry_of_a_push_without_a_pack_is_open(void **state UNUSED)
 {
 	struct packs none = { .id_size = OID_SHA1 };
-	struct beyond beyond;
+	struct beyond beyond = { 0 };
 	struct oid stray;
 
 	assert_int_equal(ancestry_descends(&none, &other, &server, &beyond),
@@ -150,7 +150,7 @@ ancestry_of_a_push_without_a_pack_is_open(void **state UNUSED)
 static void
 ancestry_goes_on_in_the_answer(void **state UNUSED)
 {
-	struct beyond beyond;
+	struct beyond beyond = { 0 };
 	struct world w, answer;
 
 	world_init(&answer);
@@ -162,6 +162,7 @@ ancestry_goes_on_in_the_answer(void **state UNUSED)
 	assert_int_equal(ancestry_descends(&w.packs, &tip, &server, &beyond),
 	    PROOF_OPEN);
 	w.packs.answer = answer.packs.pushed;
+	beyond = (struct beyond){ 0 };
 	assert_int_equal(ancestry_descends(&w.packs, &tip, &server, &beyond),
 	    PROOF_YES);
 	assert_int_equal(ancestry_descends(&w.packs, &tip, &other, &beyond),
@@ -206,7 +207,7 @@ static void
 ancestry_says_when_there_is_too_much_to_ask(void **state UNUSED)
 {
 	struct oid parents[LIMIT_PROOF_ASKS + 1];
-	struct beyond beyond;
+	struct beyond beyond = { 0 };
 	struct world w;
 
 	for (size_t i = 0; i < COUNT_OF(parents); i++) {

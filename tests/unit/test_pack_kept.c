@@ -156,7 +156,7 @@ kept_compares_each_case(void **state UNUSED)
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct packs packs = { .id_size = OID_SHA1 };
-		struct beyond beyond;
+		struct beyond beyond = { 0 };
 		struct parse_fail fail;
 		struct bed b, server;
 
@@ -190,7 +190,7 @@ kept_says_what_it_would_have_to_see(void **state UNUSED)
 	static const struct root without = { { { F, "b", 1 } }, { { 0 } } };
 	const struct oid base = { .n = OID_SHA1, .b = { 1 } };
 	struct packs packs = { .id_size = OID_SHA1 };
-	struct beyond beyond;
+	struct beyond beyond = { 0 };
 	struct parse_fail fail;
 	struct bed b;
 
@@ -204,6 +204,7 @@ kept_says_what_it_would_have_to_see(void **state UNUSED)
 	assert_int_equal(beyond.n, 1);
 	assert_true(oid_eq(&beyond.ids[0], &base));
 	assert_int_equal(beyond.depth, 3);
+	beyond = (struct beyond){ 0 };
 	/* The tip's folder, which the server has: one level is enough. */
 	assert_int_equal(ask(&packs, &tip, &bare, ".github/workflows/x.yml",
 			     &beyond),
@@ -224,7 +225,7 @@ kept_gives_up_where_trees_are_a_trap(void **state UNUSED)
 {
 	static char names[2][600][8];
 	struct packs packs = { .id_size = OID_SHA1 };
-	struct beyond beyond;
+	struct beyond beyond = { 0 };
 	struct parse_fail fail;
 	struct oid tips[2];
 	struct bed b;
@@ -262,7 +263,7 @@ kept_trusts_no_tree_that_is_broken(void **state UNUSED)
 	};
 	static const struct root good = { { { D, ".github", 1 } }, { { 0 } } };
 	struct packs packs = { .id_size = OID_SHA1 };
-	struct beyond beyond;
+	struct beyond beyond = { 0 };
 	struct parse_fail fail;
 	struct bed b;
 
