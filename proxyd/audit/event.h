@@ -74,6 +74,7 @@
 	X(PLACEHOLDER_OF, "duenna.placeholder.of", NUMBER)                     \
 	X(PLACEHOLDER_ALSO, "duenna.placeholder.also", NUMBER)                 \
 	X(BODY_PLACEHOLDER, "duenna.body.placeholder", BOOL)                   \
+	X(GIT_COMMAND, "duenna.git.command", TEXT)                             \
 	X(QTYPE, "dns.question.type", NUMBER)                                  \
 	X(CREDENTIAL, "duenna.credential", TEXT)                               \
 	X(STATUS, "http.response.status_code", NUMBER)                         \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "audit/facts_event.h"
+#include "base/ascii.h"
 #include "base/wr.h"
 #include "policy/policy.h"
 #include "wire/query.h"
@@ -9,6 +10,7 @@ static const char *const kind_names[] = {
 	[FACTS_CONNECT] = "connect",
 	[FACTS_REQUEST] = "request",
 	[FACTS_DIAL] = "dial",
+	[FACTS_COMMAND] = "command",
 };
 
 static void
@@ -123,10 +125,43 @@ put_request(const struct facts *f, struct event *e)
 	put_number(e, FIELD_PLACEHOLDER_ALSO, f->placeholder_also);
 }
 
-void
-facts_to_event(const struct program *p, const struct facts *f,
-    const struct verdict *v, struct facts_text *text, struct event *e)
+/* Old id, new id, ref: the ids are never cut, and a ref that is, is too long. */
+static void
+put_command(const struct git_command *c, struct facts_text *text,
+    struct event *e)
 {
+	struct wr w = wr_of(text->command, sizeof(text->command));
+
+	wr_bytes(&w, c->old_id);
+	wr_u8(&w, ' ');
+	wr_bytes(&w, c->new_id);
+	wr_u8(&w, ' ');
+	wr_bytes(&w, slice_first(c->ref, EVENT_TEXT_MAX));
+	event_text(e, FIELD_GIT_COMMAND, wr_slice(&w));
+}
+
+void
+facts_to_event(const struct program *p, const struct facts *asked,
+    const struct verdict *said, struct facts_text *text, struct event *e)
+{
+	struct facts push = *asked;
+	struct verdict alone = *said;
+	const struct facts *f = asked;
+	const struct verdict *v = said;
+
+	/*
+	 * Each command of a push has a record of its own; that of the request
+	 * has what was wrong with the whole.
+	 */
+	if (asked->kind == FACTS_PUSH) {
+		push.kind = FACTS_REQUEST;
+		f = &push;
+		if (!v->allow) {
+			push.fault = v->reason;
+			alone.rule = VERDICT_NONE;
+			v = &alone;
+		}
+	}
 	put_verdict(p, v, e);
 	event_str(e, FIELD_FACTS_KIND, kind_names[f->kind]);
 	if (f->fault != REASON_ALLOW)
@@ -150,8 +185,10 @@ facts_to_event(const struct program *p, const struct facts *f,
 		event_number(e, FIELD_FACTS_RULE, f->rule);
 	put_text(e, FIELD_HOST, f->host);
 	put_number(e, FIELD_PORT, f->port);
-	if (f->kind == FACTS_REQUEST)
+	if (f->kind == FACTS_REQUEST || f->kind == FACTS_COMMAND)
 		put_request(f, e);
+	if (f->kind == FACTS_COMMAND)
+		put_command(&f->command, text, e);
 	put_query(p, f, v, text, e);
 }
 
@@ -212,6 +249,45 @@ take_request(const struct event *e, struct facts *f)
 	f->range = event_number_of(e, FIELD_RANGE) != 0;
 }
 
+/* An id as a record has it; off the front. */
+static bool
+take_id(struct slice *rest, struct slice *id)
+{
+	size_t n = 0;
+
+	while (n < rest->n && ascii_hex(rest->p[n]) >= 0)
+		n++;
+	*id = slice_first(*rest, n);
+	if ((n != 40 && n != 64) || n == rest->n || rest->p[n] != ' ')
+		return false;
+	*rest = slice_from(*rest, n + 1);
+	return true;
+}
+
+static bool
+is_zero(struct slice id)
+{
+	for (size_t i = 0; i < id.n; i++)
+		if (id.p[i] != '0')
+			return false;
+	return true;
+}
+
+static bool
+take_command(const struct event *e, struct git_command *c)
+{
+	struct slice rest = event_text_of(e, FIELD_GIT_COMMAND);
+
+	if (!take_id(&rest, &c->old_id) || !take_id(&rest, &c->new_id) ||
+	    c->old_id.n != c->new_id.n || rest.n == 0)
+		return false;
+	c->ref = rest;
+	c->kind = is_zero(c->new_id) ? GIT_COMMAND_DELETE :
+	    is_zero(c->old_id)	     ? GIT_COMMAND_CREATE :
+				       GIT_COMMAND_UPDATE;
+	return true;
+}
+
 bool
 facts_from_event(const struct event *e, struct facts *f)
 {
@@ -220,7 +296,7 @@ facts_from_event(const struct event *e, struct facts *f)
 	enum scheme scheme = scheme_find(event_text_of(e, FIELD_SCHEME));
 
 	if (kind < 0 || (scheme == SCHEME_COUNT && kind != FACTS_NAME) ||
-	    scheme_is_upgrade(scheme))
+	    (scheme != SCHEME_COUNT && scheme != scheme_below(scheme)))
 		return false;
 	*f = (struct facts){ .kind = (enum facts_kind)kind };
 	f->now_s = event_number_of(e, FIELD_NOW);
@@ -236,7 +312,9 @@ facts_from_event(const struct event *e, struct facts *f)
 	f->has_sni = event_has(e, FIELD_SNI);
 	f->sni = event_text_of(e, FIELD_SNI);
 	f->host = event_text_of(e, FIELD_HOST);
-	if (kind == FACTS_REQUEST)
+	if (kind == FACTS_REQUEST || kind == FACTS_COMMAND)
 		take_request(e, f);
+	if (kind == FACTS_COMMAND && !take_command(e, &f->command))
+		return false;
 	return take_numbers(e, f);
 }

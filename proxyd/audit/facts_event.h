@@ -20,6 +20,7 @@
 struct facts_text {
 	char dst[IP_TEXT_SIZE];
 	uint8_t query[LIMIT_TARGET_SIZE];
+	uint8_t command[2 * 65 + EVENT_TEXT_MAX]; /* two ids and a ref */
 };
 
 /*

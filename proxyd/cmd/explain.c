@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
+#include "cmd/explain_push.h"
 #include "policy/policy.h"
 #include "wire/query.h"
 #include "wire/target.h"
@@ -17,14 +18,18 @@
 static const char usage[] =
     "usage: duenna explain [--policy FILE[:NAME] | --allow URL...]\n"
     "                      [--set KEY=VALUE] [--config FILE] [--name NAME] [-X METHOD] [--json] URL\n"
+    "       duenna explain [...] --push REPOSITORY [REF]\n"
     "\n"
-    "Say which rule decides about a request, and why each earlier one did not.\n"
+    "Say which rule decides about a request, and why each earlier one did not; or\n"
+    "what may be pushed to a repository, such as github.com/acme/widgets, and\n"
+    "whether a ref may be created, updated, deleted.\n"
     "Without --policy, ./duenna.yaml is taken.\n"
     "Exit status: 0 allowed, 1 denied, 2 usage.\n";
 
 struct explain {
 	struct config_want want;
 	const char *config, *method, *url;
+	const char *push;     /* a repository: `url` is a ref, or NULL */
 	bool json, named;     /* by --policy */
 	struct target target; /* of the URL */
 	struct urlpath path;  /* points into `room` */
@@ -93,7 +98,8 @@ take_option(struct explain *e, int option)
 		    0 :
 		    CMD_USAGE + 1;
 	case OPT_PUSH:
-		return refuse("--push", "git rules are not in this version");
+		e->push = optarg;
+		return 0;
 	case OPT_HELP:
 		fputs(usage, stdout);
 		return 1;
@@ -156,6 +162,14 @@ read_url(struct explain *e, struct facts *f)
 		return false;
 	}
 	enum scheme scheme = find_scheme(e->target.scheme);
+	if (scheme == SCHEME_GIT) {
+		fprintf(stderr,
+		    "duenna: explain: '%s' is a repository: write `--push`, or "
+		    "the https:// URL that git asks for, such as "
+		    "'…/info/refs?service=git-upload-pack'\n",
+		    e->url);
+		return false;
+	}
 	f->scheme = scheme_below(scheme);
 	f->upgrade = scheme_is_upgrade(scheme);
 	f->host = host_slice(&e->target.authority.host);
@@ -362,7 +376,9 @@ explain(struct explain *e)
 	config_load(&config, e->config, &report);
 	config_load_policy(&policy, &config, &e->want, NULL, &report);
 	if (policy.program != NULL && report.n_errors == 0) {
-		status = decide(e, policy.program);
+		status = e->push == NULL ?
+		    decide(e, policy.program) :
+		    explain_push(policy.program, e->push, e->url, e->json);
 	} else {
 		buf_init(&text, 1 << 22);
 		load_report_sort(&report);
@@ -389,7 +405,7 @@ explain_main(int argc, char **argv)
 		if (end != 0)
 			return end - 1;
 	}
-	if (optind + 1 != argc) {
+	if (optind + 1 != argc && (e.push == NULL || optind != argc)) {
 		fputs(usage, stderr);
 		return CMD_USAGE;
 	}

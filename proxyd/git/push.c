@@ -349,17 +349,17 @@ push_is_probe(const struct push *p)
 	return p->state == PUSH_PROBED;
 }
 
-struct command
+struct git_command
 push_command(const struct push *p, size_t i)
 {
 	const struct push_line *line = &p->commands[i];
-	struct command c = { .ref = span(p, line->ref),
+	struct git_command c = { .ref = span(p, line->ref),
 		.old_id = span(p, line->old_id),
 		.new_id = span(p, line->new_id) };
 
-	c.kind = is_zero(c.new_id) ? COMMAND_DELETE :
-	    is_zero(c.old_id)	   ? COMMAND_CREATE :
-				     COMMAND_UPDATE;
+	c.kind = is_zero(c.new_id) ? GIT_COMMAND_DELETE :
+	    is_zero(c.old_id)	   ? GIT_COMMAND_CREATE :
+				     GIT_COMMAND_UPDATE;
 	return c;
 }
 

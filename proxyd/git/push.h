@@ -21,7 +21,7 @@
 
 #include "base/buf.h"
 #include "base/parse.h"
-#include "policy/command.h"
+#include "policy/git_command.h"
 
 /* Capabilities that we know; others are dropped. */
 enum push_cap {
@@ -93,7 +93,7 @@ MUST_USE enum parse push_end(struct push *p, struct parse_fail *fail);
 bool push_is_probe(const struct push *p);
 
 /* The `i`th command; valid as long as `p`, once the list is whole. */
-struct command push_command(const struct push *p, size_t i);
+struct git_command push_command(const struct push *p, size_t i);
 
 /* The `i`th push option, likewise. */
 struct slice push_option(const struct push *p, size_t i);

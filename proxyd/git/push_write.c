@@ -22,7 +22,7 @@ put_shallow(const struct push *p, struct buf *out)
 static void
 put_command(const struct push *p, size_t i, struct buf *out)
 {
-	struct command c = push_command(p, i);
+	struct git_command c = push_command(p, i);
 	size_t at = put_begin(out);
 
 	buf_put(out, c.old_id);

@@ -122,6 +122,50 @@ advise_pattern(const struct read *r, const struct load_rule *rule,
 		    "whatever it may do there");
 }
 
+/* Files that the forge's own CI runs, with rights of its own. */
+static const char *
+ci_of(enum git_forge forge)
+{
+	static const char *const paths[FORGES] = {
+		[FORGE_GITHUB] = ".github/**",
+		[FORGE_GITLAB] = ".gitlab-ci.yml",
+		[FORGE_FORGEJO] = ".forgejo/**",
+		[FORGE_BITBUCKET] = "bitbucket-pipelines.yml",
+	};
+
+	return paths[forge];
+}
+
+static void
+advise_git(const struct read *r, const struct load_rule *rule)
+{
+	const struct load_git *git = rule->git;
+
+	for (uint32_t i = 0; i < rule->n_patterns; i++)
+		if (is_whole(&rule->patterns[i]))
+			load_advise(r->report, rule->patterns[i].at,
+			    "every repository of `%.*s`: one of an attacker's, "
+			    "too",
+			    SLICE_ARG(rule->patterns[i].host.text));
+	if ((git->flags & GIT_PUSH) == 0)
+		return;
+	if (git->lists[GIT_KEEP].n == 0 && git->forge != FORGE_NONE)
+		load_advise(r->report, rule->at,
+		    "`push` without `keep`: what CI runs with rights of its "
+		    "own can be changed on an allowed branch; write such as "
+		    "`keep: [\"%s\"]`",
+		    ci_of(git->forge));
+	if ((git->flags & GIT_FORCE) != 0)
+		load_advise(r->report, rule->at,
+		    "`force: true`: what is on these refs can be lost");
+	for (uint32_t i = 0; i < git->lists[GIT_REFS].n; i++)
+		if (slice_eq(git->lists[GIT_REFS].list[i].written,
+			SLICE("refs/heads/**")))
+			load_advise(r->report, rule->at,
+			    "`branches: [\"**\"]`: every branch, the default "
+			    "one too");
+}
+
 void
 advise_rule(const struct read *r, const struct load_rule *rule)
 {
@@ -131,6 +175,8 @@ advise_rule(const struct read *r, const struct load_rule *rule)
 		advise_pattern(r, rule, &rule->patterns[i]);
 		over = over || pattern_over_suffix(&rule->patterns[i].host);
 	}
+	if (rule->git != NULL)
+		advise_git(r, rule);
 	if (rule->public_suffix && !over)
 		load_warn(r->report, rule->at,
 		    "`public_suffix: true` says nothing here: no wildcard of "

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/siphash.h"
 #include "load/build.h"
+#include "load/compile_git.h"
 #include "policy/inside.h"
 
 /* 198.18.0.0/15 without its first /24: the answerer, the refusal address. */
@@ -278,6 +279,7 @@ put_rule(struct build *b, const struct load_rule *rule, uint32_t route)
 	build_word(b, TABLE_RULES, rule->n_prefixes);
 	build_size(b, TABLE_RULES, rule->expires_s);
 	build_word(b, TABLE_RULES, put_limits(b, &rule->limits));
+	build_word(b, TABLE_RULES, compile_git(b, rule->git));
 	build_word(b, TABLE_RULES, rule->n_credentials);
 	for (uint32_t i = 0; i < VERDICT_CREDENTIALS_MAX; i++)
 		build_word(b, TABLE_RULES,
@@ -334,6 +336,9 @@ flags_of_program(const struct load_policy_text *policy,
 {
 	uint32_t flags = 0;
 
+	for (uint32_t i = 0; i < policy->n_rules; i++)
+		if (policy->rules[i].patterns[0].scheme == SCHEME_GIT)
+			flags |= PROGRAM_GIT;
 	if (policy->code_only)
 		flags |= PROGRAM_CODE_ONLY;
 	if (owner != NULL && owner_denies_names(owner))

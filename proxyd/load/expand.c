@@ -150,6 +150,23 @@ parameter_pattern(const struct read *r, const struct doc_node *node,
 }
 
 bool
+parameter_path(const struct read *r, const struct doc_node *node,
+    struct slice *text)
+{
+	struct buf out;
+
+	if (!has_parameter(*text))
+		return true;
+	buf_init(&out, text->n + 2 * LIMIT_PATH_SIZE);
+	bool good = expand_path(r, node, *text, &out);
+	if (good && out.failed)
+		good = read_refuse(r, node, "the pattern is too long");
+	*text = arena_copy(r->arena, buf_slice(&out));
+	buf_release(&out);
+	return good;
+}
+
+bool
 parameter_whole(const struct read *r, const struct doc_node *node,
     struct slice *text)
 {

@@ -36,7 +36,8 @@ pattern_of_covers(const struct load_rule *rule, const struct load_pattern *a,
 	struct load_pattern below = *b;
 
 	/* What denies requests denies those that ask for an upgrade, too. */
-	if (rule->deny && !scheme_is_upgrade(a->scheme))
+	if (rule->deny && scheme_is_upgrade(b->scheme) &&
+	    !scheme_is_upgrade(a->scheme))
 		below.scheme = scheme_below(b->scheme);
 	return pattern_covers(a, &below);
 }
@@ -48,6 +49,17 @@ spend(struct look *l)
 		return false;
 	l->left--;
 	return true;
+}
+
+/* Does it grant every service that the other does, in every spelling? */
+static bool
+git_hides(const struct load_rule *a, const struct load_rule *b)
+{
+	const uint32_t services = GIT_FETCH | GIT_PUSH | GIT_ARCHIVE;
+
+	return a->git != NULL &&
+	    (b->git->flags & ~a->git->flags & services) == 0 &&
+	    (a->git->forge != FORGE_NONE || b->git->forge == FORGE_NONE);
 }
 
 /* Does the rule of route `a` match whatever that of route `b` does? */
@@ -69,6 +81,8 @@ route_hides(struct look *l, uint32_t a, uint32_t b)
 		return false;
 	if (!ra->any_method &&
 	    (rb->any_method || (rb->methods & ~ra->methods) != 0))
+		return false;
+	if (rb->git != NULL && !ra->deny && !git_hides(ra, rb))
 		return false;
 	/* What only `encoded_slash` lets through is not hidden. */
 	if (rb->encoded_slash && !ra->encoded_slash && !ra->deny)

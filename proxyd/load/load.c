@@ -45,6 +45,23 @@ struct loading {
 	uint32_t n;
 };
 
+/* What `check` and `explain` know, and no worker serves yet. */
+static bool
+check_served(const struct loading *l, const struct load_policy_text *policy)
+{
+	for (uint32_t i = 0; l->in->serve && i < policy->n_rules; i++) {
+		const struct load_pattern *p = &policy->rules[i].patterns[0];
+		if (p->scheme != SCHEME_GIT)
+			continue;
+		load_error(l->report, p->at,
+		    "`git+https://` is not in this version: `check` and "
+		    "`explain` know it, `run` does not; take a rule with "
+		    "`https://`");
+		return false;
+	}
+	return true;
+}
+
 static bool
 compile_all(struct loading *l, const struct load_policy_text *wanted,
     struct buf *image)
@@ -59,6 +76,8 @@ compile_all(struct loading *l, const struct load_policy_text *wanted,
 		compile_hosts(&hosts, &l->arena, policy);
 		compile_hidden(&hosts, policy, l->report);
 		good = compile_kinds(&hosts, l->report) && good;
+		if (good && policy == wanted)
+			good = check_served(l, policy);
 		if (good && policy == wanted)
 			good = compile_program(&hosts, policy, l->in, image,
 			    l->report);

@@ -74,10 +74,13 @@ void parameters_warn_unused(const struct read *r,
 
 /*
  * Put values into a URL pattern, where they may be a whole host or whole
- * segments of the path; or into a value that is one parameter as a whole.
+ * segments of the path; into a path alone; or into a value that is one
+ * parameter as a whole.
  * `text` becomes what it stands for.  False: a complaint at `node`.
  */
 bool parameter_pattern(const struct read *r, const struct doc_node *node,
+    struct slice *text);
+bool parameter_path(const struct read *r, const struct doc_node *node,
     struct slice *text);
 bool parameter_whole(const struct read *r, const struct doc_node *node,
     struct slice *text);

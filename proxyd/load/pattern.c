@@ -9,6 +9,7 @@
 #include "policy/address.h"
 #include "policy/hostset.h"
 #include "policy/pathglob.h"
+#include "wire/gitpath.h"
 #include "wire/host.h"
 #include "wire/urlpath.h"
 
@@ -79,10 +80,10 @@ check_suffix(const struct read *r, const struct doc_node *node,
 	    SLICE_ARG(host->text), SLICE_ARG(host->behind));
 }
 
-static struct slice
-lowered(const struct read *r, struct slice text)
+struct slice
+pattern_lowered(struct arena *a, struct slice text)
 {
-	uint8_t *p = arena_alloc(r->arena, text.n == 0 ? 1 : text.n);
+	uint8_t *p = arena_alloc(a, text.n == 0 ? 1 : text.n);
 
 	for (size_t i = 0; i < text.n; i++)
 		p[i] = ascii_lower(text.p[i]);
@@ -130,7 +131,7 @@ read_host(const struct read *r, const struct doc_node *node, struct slice text,
 	struct parse_fail fail = { .detail = "" };
 	struct host name;
 
-	*host = (struct load_host){ .text = lowered(r, text) };
+	*host = (struct load_host){ .text = pattern_lowered(r->arena, text) };
 	if (text.n == 0)
 		return read_refuse(r, node,
 		    "the host is missing: expected a pattern such as "
@@ -170,9 +171,9 @@ pattern_read_host(const struct read *r, const struct doc_node *node,
 	    read_host(r, node, text, host);
 }
 
-static const char *const later_schemes[] = { "git+https" };
-
-#define SCHEMES "`https://`, `http://`, `wss://`, `ws://`, `tls://` or `tcp://`"
+#define SCHEMES                                                               \
+	"`https://`, `http://`, `wss://`, `ws://`, `git+https://`, `tls://` " \
+	"or `tcp://`"
 
 /* Where "://" stands, or text.n. */
 static size_t
@@ -209,11 +210,6 @@ read_scheme(const struct read *r, const struct doc_node *node,
 		    "`%.*s` has no scheme: write `https://%.*s`",
 		    SLICE_ARG(*text), SLICE_ARG(*text));
 	*text = slice_from(*text, n + 3);
-	for (size_t i = 0; i < COUNT_OF(later_schemes); i++)
-		if (slice_eq_str(name, later_schemes[i]))
-			return read_refuse(r, node,
-			    "`%s://` is not in this version: expected " SCHEMES,
-			    later_schemes[i]);
 	p->scheme = scheme_find(name);
 	if (p->scheme == SCHEME_COUNT)
 		return unknown_scheme(r, node, name);
@@ -265,6 +261,29 @@ read_authority(const struct read *r, const struct doc_node *node,
 		SLICE_ARG(text));
 }
 
+/*
+ * The path of a repository, which is then compared without its `.git`: none
+ * with what servers decode, cut off, or take as it is.
+ */
+static bool
+check_repository(const struct read *r, const struct doc_node *node,
+    struct slice *text)
+{
+	if (text->n < 2)
+		return read_refuse(r, node,
+		    "the repository is missing: write such as "
+		    "`git+https://github.com/OWNER/NAME`");
+	if (text->p[text->n - 1] == '/')
+		return read_refuse(r, node,
+		    "a repository ends in no slash: take it out");
+	if (memchr(text->p, '%', text->n) != NULL ||
+	    memchr(text->p, ';', text->n) != NULL)
+		return read_refuse(r, node,
+		    "the path of a repository has no `%%` and no `;`");
+	*text = gitpath_bare(*text);
+	return true;
+}
+
 static bool
 read_path(const struct read *r, const struct doc_node *node, struct slice text,
     struct load_pattern *p)
@@ -278,6 +297,8 @@ read_path(const struct read *r, const struct doc_node *node, struct slice text,
 		return read_refuse(r, node,
 		    "`%s://` is passed unread: it has no path and no query",
 		    scheme_name(p->scheme));
+	if (p->scheme == SCHEME_GIT && !check_repository(r, node, &text))
+		return false;
 	if (text.n == 0)
 		text = SLICE("/**");
 	if (memchr(text.p, '?', text.n) != NULL)

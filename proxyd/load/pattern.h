@@ -21,6 +21,9 @@ bool pattern_read(const struct read *r, const struct doc_node *node, bool wide,
 /* Is it a wildcard right over a public suffix: whose names are anybody's? */
 bool pattern_over_suffix(const struct load_host *host);
 
+/* In lower case, in the arena. */
+struct slice pattern_lowered(struct arena *a, struct slice text);
+
 /* Read a host pattern alone, for the `names:` of an upstream. */
 bool pattern_read_host(const struct read *r, const struct doc_node *node,
     struct load_host *host);

@@ -37,9 +37,10 @@ add_only(struct read_owner *o, const struct doc_node *node,
 		    "`%s://`: expected `https://`, which stands for the "
 		    "`wss://` of the same place, too",
 		    scheme_name(p->scheme));
-	if (p->scheme != SCHEME_HTTPS)
+	if (p->scheme != SCHEME_HTTPS && p->scheme != SCHEME_GIT)
 		return read_refuse(&o->r, node,
-		    "a token never goes over plain HTTP: expected `https://`");
+		    "a token never goes over plain HTTP: expected `https://` "
+		    "or `git+https://`");
 	if (p->host.kind == HOST_DOUBLE && p->host.behind.n == 0)
 		load_warn(o->r.report, read_at(&o->r, node),
 		    "`**` is every name: there is no ceiling");

@@ -36,9 +36,7 @@ only_pattern(const struct image *m, uint32_t i)
 		    image_word(m, OWNED_ONLY, i, ONLY_LINE), 0 },
 		.text = image_string(m, OWNED_ONLY, i, ONLY_TEXT_S),
 		.scheme =
-		    image_word(m, OWNED_ONLY, i, ONLY_SCHEME) == SCHEME_HTTPS ?
-		    SCHEME_HTTPS :
-		    SCHEME_HTTP,
+		    (enum scheme)image_word(m, OWNED_ONLY, i, ONLY_SCHEME),
 		.port = (uint16_t)image_word(m, OWNED_ONLY, i, ONLY_PORT),
 		.path = image_string(m, OWNED_ONLY, i, ONLY_PATH_S),
 	};
@@ -59,7 +57,8 @@ only_covers(const struct load_pattern *only, const struct load_pattern *p)
 	bool wild = p->host.kind == HOST_STAR || p->host.kind == HOST_DOUBLE;
 	struct load_pattern below = *p;
 
-	below.scheme = scheme_below(p->scheme);
+	if (p->scheme != SCHEME_GIT)
+		below.scheme = scheme_below(p->scheme);
 
 	if (wild &&
 	    (only->host.kind != p->host.kind ||
@@ -73,8 +72,10 @@ only_covers(const struct load_pattern *only, const struct load_pattern *p)
 
 static bool
 check_only(struct read_policy *p, uint32_t credential,
-    const struct load_pattern *pattern)
+    const struct load_rule *rule, const struct load_pattern *pattern)
 {
+	/* Then the paths of its patterns are in lower case. */
+	bool folds = rule->git != NULL && rule->git->forge != FORGE_NONE;
 	const struct image *m = &p->in->owner->image;
 	uint32_t first =
 	    image_word(m, OWNED_CREDENTIALS, credential, CREDENTIAL_ONLY);
@@ -96,6 +97,8 @@ check_only(struct read_policy *p, uint32_t credential,
 	}
 	for (uint32_t i = first; i < first + n; i++) {
 		struct load_pattern only = only_pattern(m, i);
+		if (folds)
+			only.path = pattern_lowered(p->r.arena, only.path);
 		if (only_covers(&only, pattern))
 			return true;
 	}
@@ -195,7 +198,7 @@ add_credential(struct read_policy *p, const struct doc_node *node,
 	if (!check_slot(p, node, rule, i))
 		return false;
 	for (uint32_t k = 0; k < rule->n_patterns; k++)
-		good = check_only(p, i, &rule->patterns[k]) && good;
+		good = check_only(p, i, rule, &rule->patterns[k]) && good;
 	rule->credentials[rule->n_credentials++] = i;
 	if (p->in->used != NULL)
 		p->in->used[i] = true;

@@ -86,6 +86,12 @@ bool read_rule_expires(struct read_policy *p, const struct doc_node *node,
 bool read_rule_limits(const struct read *r, const struct doc_node *node,
     struct load_rule *rule);
 
+/* Such as `10MiB`, up to 1024GiB; such as `60`, from 1 to `most`. */
+bool read_size(const struct read *r, const struct doc_node *node,
+    uint64_t *size);
+bool read_count(const struct read *r, const struct doc_node *node,
+    uint32_t most, uint32_t *count);
+
 /* What all rules of a policy may have together. */
 bool read_policy_limits(const struct read *r,
     const struct load_policy_text *policy);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/advise.h"
 #include "load/pattern.h"
-#include "load/read_policy.h"
+#include "load/read_git.h"
 #include "policy/method.h"
 
 static const struct read_key rule_keys[] = {
@@ -20,15 +20,15 @@ static const struct read_key rule_keys[] = {
 	{ "expires", READ_HERE },
 	{ "report", READ_HERE },
 	{ "api", READ_LATER },
-	{ "archive", READ_LATER },
+	{ "archive", READ_HERE },
 	{ "body", READ_LATER },
-	{ "fetch", READ_LATER },
-	{ "forge", READ_LATER },
+	{ "fetch", READ_HERE },
+	{ "forge", READ_HERE },
 	{ "graphql", READ_LATER },
-	{ "hide_other_refs", READ_LATER },
+	{ "hide_other_refs", READ_HERE },
 	{ "json", READ_LATER },
-	{ "lfs", READ_LATER },
-	{ "push", READ_LATER },
+	{ "lfs", READ_HERE },
+	{ "push", READ_HERE },
 	{ "secret", READ_CREDENTIAL },
 	{ "only", READ_CREDENTIAL },
 	{ "place", READ_CREDENTIAL },
@@ -44,7 +44,8 @@ static const struct read_key rule_keys[] = {
 /* What can stand beside `allow` only. */
 static const char *const allow_keys[] = { "credential", "foreign_credentials",
 	"signed_url", "addresses", "encoded_slash", "public_suffix", "report",
-	"limits", "expires" };
+	"limits", "expires", "fetch", "push", "lfs", "archive",
+	"hide_other_refs", "forge" };
 
 static bool
 add_pattern(struct read_policy *p, const struct doc_node *node,
@@ -325,7 +326,8 @@ read_rule(struct read_policy *p, const struct doc_node *node, uint32_t index,
 		good = read_bool(&p->r, suffix, &rule->public_suffix) && good;
 	good = read_kind(p, node, unknown, rule) && good;
 	good = good && check_passed(&p->r, node, rule) &&
-	    check_upgrade(&p->r, node, rule);
+	    check_upgrade(&p->r, node, rule) &&
+	    read_rule_git(&p->r, node, rule);
 	rule->any_method = rule->deny;
 	rule->methods = usual_methods(rule);
 	for (size_t i = 0; i < COUNT_OF(keys); i++) {

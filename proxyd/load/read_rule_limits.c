@@ -33,7 +33,7 @@ number_of(struct slice text)
 	return v;
 }
 
-static bool
+bool
 read_size(const struct read *r, const struct doc_node *node, uint64_t *size)
 {
 	static const struct {
@@ -61,7 +61,7 @@ read_size(const struct read *r, const struct doc_node *node, uint64_t *size)
 	return true;
 }
 
-static bool
+bool
 read_count(const struct read *r, const struct doc_node *node, uint32_t most,
     uint32_t *count)
 {

@@ -46,6 +46,25 @@ struct load_limits {
 	uint32_t requests_per_minute, connections, names, idle_ms;
 };
 
+/* A pattern of a list of a git rule: policy/image.h. */
+struct load_text {
+	struct slice written, glob;
+};
+
+struct load_texts {
+	struct load_text *list;
+	uint32_t n;
+};
+
+/* What a rule of git+https allows. */
+struct load_git {
+	uint32_t flags; /* of enum git_flag */
+	enum git_forge forge;
+	uint32_t max_commands;
+	uint64_t max_pack, max_file; /* bytes; 0: any */
+	struct load_texts lists[GIT_LISTS];
+};
+
 /* `report:`: is it enforced, or recorded and let through? */
 enum load_reporting {
 	LOAD_ENFORCED,
@@ -67,7 +86,8 @@ struct load_rule {
 	enum foreign_mode foreign;
 	enum load_reporting report;
 	struct load_limits limits;
-	uint64_t expires_s; /* since 1970; 0: it does not */
+	struct load_git *git; /* NULL: not of git+https, or `deny` */
+	uint64_t expires_s;   /* since 1970; 0: it does not */
 	struct load_pattern *patterns;
 	uint32_t n_patterns;
 	struct load_query *queries;

@@ -20,6 +20,8 @@ struct ask {
 	enum reason unenforced;
 	struct slice name;	   /* what the client says; empty: nothing */
 	struct host_matches found; /* the patterns of that name */
+	bool is_git;		   /* of git's form, where rules speak of git */
+	bool is_named; /* and of a repository that one of them names */
 };
 
 /*

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/explain.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -7,20 +8,6 @@
 #include "policy/policy.h"
 #include "policy/querycond.h"
 #include "policy/walk.h"
-
-#define TEXT_SHOWN 200 /* bytes of anything that a peer chose */
-
-/* Text of a peer, cut, without what a terminal or a log would obey. */
-static void
-put_shown(struct buf *out, struct slice s)
-{
-	for (size_t i = 0; i < s.n && i < TEXT_SHOWN; i++) {
-		uint8_t c = s.p[i];
-		buf_put_byte(out, c < 0x20 || c >= 0x7f ? '?' : c);
-	}
-	if (s.n > TEXT_SHOWN)
-		buf_put_str(out, "...");
-}
 
 static void
 put_url(struct buf *out, const struct facts *f)
@@ -31,23 +18,11 @@ put_url(struct buf *out, const struct facts *f)
 	buf_putf(out, "%s://",
 	    scheme_name(f->upgrade ? scheme_above(f->scheme) : f->scheme));
 	buf_put_str(out, v6 ? "[" : "");
-	put_shown(out, host);
+	explain_put_shown(out, host);
 	buf_put_str(out, v6 ? "]" : "");
 	if (f->port != 0 && f->port != scheme_port(f->scheme))
 		buf_putf(out, ":%u", f->port);
-	put_shown(out, f->path);
-}
-
-static void
-put_rule(struct buf *out, const struct program *p, uint32_t rule)
-{
-	struct program_rule r = program_rule(p, rule);
-
-	buf_putf(out, "rule `%.*s` (%.*s", SLICE_ARG(r.name),
-	    SLICE_ARG(r.file));
-	if (r.line != 0) /* else it is of an option */
-		buf_putf(out, ":%u", r.line);
-	buf_put_str(out, ")");
+	explain_put_shown(out, f->path);
 }
 
 static void
@@ -94,7 +69,7 @@ put_nearest(struct buf *out, const struct program *p, const struct facts *f,
 	struct slice key = { 0 };
 
 	buf_put_str(out, "; nearest: ");
-	put_rule(out, p, v->nearest);
+	explain_put_rule(out, p, v->nearest);
 	if (v->reason == REASON_HTTP_METHOD_DENIED) {
 		buf_put_str(out, " allows ");
 		put_methods(out,
@@ -103,7 +78,7 @@ put_nearest(struct buf *out, const struct program *p, const struct facts *f,
 	} else if (v->reason == REASON_HTTP_QUERY_DENIED) {
 		(void)querycond_match(&p->image, v->nearest, f->query, &key);
 		buf_put_str(out, " and its condition on the query key `");
-		put_shown(out, key);
+		explain_put_shown(out, key);
 		buf_put_str(out, "`");
 	} else {
 		buf_put_str(out, " allows ");
@@ -140,7 +115,7 @@ put_expired(struct buf *out, const struct program *p, const struct facts *f)
 			continue;
 		clock_text(program_expires(p, rule) * 1000000, text);
 		buf_put_str(out, "; ");
-		put_rule(out, p, rule);
+		explain_put_rule(out, p, rule);
 		buf_putf(out, " allowed it until %.19sZ", text);
 		return;
 	}
@@ -152,7 +127,7 @@ put_no_rule(struct buf *out, const struct program *p, const struct facts *f,
 {
 	buf_put_str(out, "no rule allows ");
 	if (f->kind == FACTS_REQUEST) {
-		put_shown(out, f->method);
+		explain_put_shown(out, f->method);
 		buf_put_str(out, " on ");
 	}
 	put_url(out, f);
@@ -218,21 +193,23 @@ policy_explain(const struct program *p, const struct facts *f,
     const struct verdict *v, struct buf *out)
 {
 	if (v->reason == REASON_DENY_RULE && v->rule != VERDICT_NONE) {
-		put_rule(out, p, v->rule);
+		explain_put_rule(out, p, v->rule);
 		buf_put_str(out, " denies ");
 		put_url(out, f);
 		return;
 	}
 	if (v->report && v->rule != VERDICT_NONE) {
-		put_rule(out, p, v->rule);
+		explain_put_rule(out, p, v->rule);
 		buf_put_str(out, " lets it through, not enforced: ");
 	}
+	if (f->fault == REASON_ALLOW && explain_git(p, f, v, out))
+		return;
 	if (f->fault == REASON_ALLOW && is_no_rule(v->reason)) {
 		put_no_rule(out, p, f, v);
 		return;
 	}
 	if (v->allow && v->rule != VERDICT_NONE) {
-		put_rule(out, p, v->rule);
+		explain_put_rule(out, p, v->rule);
 		buf_put_str(out,
 		    v->reason == REASON_ALLOW_PASS ?
 			" passes it unread behind its ClientHello" :
@@ -245,37 +222,6 @@ policy_explain(const struct program *p, const struct facts *f,
 		buf_put_str(out, advice(v->reason, f));
 	if (v->rule != VERDICT_NONE) {
 		buf_put_str(out, "; ");
-		put_rule(out, p, v->rule);
+		explain_put_rule(out, p, v->rule);
 	}
-}
-
-const char *
-policy_stumble(const struct program *p, const struct facts *f, uint32_t rule)
-{
-	static const char *const names[] = { "host", "port",
-		"scheme or upgrade", "path", "method", "query", NULL };
-	static const char expired[] = "time";
-	uint8_t folded[LIMIT_PATH_SIZE];
-	bool passed = scheme_is_passed(f->scheme);
-	enum progress best = PROGRESS_NONE;
-	struct walk_request request;
-	struct host_matches found;
-	struct walk w;
-
-	walk_prepare(&request, f, folded);
-	hostset_match(&p->image, f->host, &found);
-	walk_init(&w, &p->image, &found, NULL);
-	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
-		if (image_word(&p->image, TABLE_ROUTES, r, ROUTE_RULE) != rule)
-			continue;
-		enum progress come = passed ?
-		    walk_connect(&p->image, r, f) :
-		    walk_request(&p->image, r, &request);
-		best = come > best ? come : best;
-	}
-	const char *why =
-	    passed && best == PROGRESS_SCHEME ? NULL : names[best];
-	return why == NULL && walk_has_expired(&p->image, rule, f->now_s) ?
-	    expired :
-	    why;
 }

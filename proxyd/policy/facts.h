@@ -12,6 +12,7 @@
 #include "base/ip.h"
 #include "base/reason.h"
 #include "base/slice.h"
+#include "policy/git_command.h"
 #include "policy/scheme.h"
 
 /* How much is known, and so what the question is. */
@@ -21,6 +22,8 @@ enum facts_kind {
 			  host where nothing of it is read (tcp) */
 	FACTS_REQUEST, /* one request: all of it */
 	FACTS_DIAL,    /* the dialer: rule, host, port; may it be dialled? */
+	FACTS_COMMAND, /* a request, and one command of the push in its body */
+	FACTS_PUSH,    /* likewise, and all of them; never in a record */
 };
 
 /*
@@ -50,6 +53,15 @@ enum placeholder_seen {
 	PLACEHOLDER_IN_SLOT, /* facts.placeholder_of says of which credential */
 	PLACEHOLDER_MISPLACED, /* in another place of the head, or not alone */
 	PLACEHOLDER_FOREIGN, /* of the reserved form, but not this sandbox's */
+};
+
+/* What a push asks for, behind its request's head. */
+struct facts_push {
+	const struct git_command *commands;
+	uint32_t n_commands;
+	bool has_options; /* push options were asked for, if only none */
+	const struct slice *options;
+	uint32_t n_options;
 };
 
 struct facts {
@@ -88,6 +100,9 @@ struct facts {
 	/* Further ones in slots of their own: 16 bits each, index + 1, lowest
 	 * first; 0: none.  A rule has at most VERDICT_CREDENTIALS_MAX. */
 	uint64_t placeholder_also;
+
+	struct git_command command;    /* FACTS_COMMAND */
+	const struct facts_push *push; /* FACTS_PUSH; else NULL */
 };
 
 #endif

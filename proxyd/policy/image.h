@@ -18,7 +18,7 @@
 
 #include "base/slice.h"
 
-#define IMAGE_VERSION 3
+#define IMAGE_VERSION 4
 #define IMAGE_NONE UINT32_MAX	 /* no such record */
 #define IMAGE_SIZE_MAX 268435456 /* bytes; 200,000 rules need about 60 MiB */
 #define IMAGE_TABLES_MAX 16
@@ -43,7 +43,8 @@ enum image_head {
 enum program_flag {
 	PROGRAM_CODE_ONLY = 1, /* `refusals: code` */
 	PROGRAM_NXDOMAIN = 2,  /* the owner's `dns: {refused: nxdomain}` */
-	PROGRAM_FLAGS = 3
+	PROGRAM_GIT = 4,       /* it has rules of git+https */
+	PROGRAM_FLAGS = 7
 };
 
 /* Of an owner's image. */
@@ -66,6 +67,8 @@ enum program_table {
 	TABLE_PREFIXES,
 	TABLE_CREDENTIALS,
 	TABLE_LIMITS, /* of rules that have some */
+	TABLE_GIT,    /* of rules of git+https that allow */
+	TABLE_TEXTS,  /* patterns of theirs */
 	PROGRAM_TABLES
 };
 
@@ -175,6 +178,7 @@ enum rule_word {
 	RULE_N_PREFIXES,
 	RULE_UNTIL, /* seconds since 1970, two words, the upper first */
 	RULE_LIMITS = RULE_UNTIL + 2, /* record, or IMAGE_NONE */
+	RULE_GIT,		      /* record, or IMAGE_NONE */
 	RULE_N_CREDENTIALS,
 	RULE_CREDENTIALS, /* VERDICT_CREDENTIALS_MAX words */
 	RULE_WORDS = RULE_CREDENTIALS + 4
@@ -189,6 +193,55 @@ enum limits_word {
 	LIMITS_NAMES,
 	LIMITS_IDLE_MS,
 	LIMITS_WORDS
+};
+
+enum git_flag {
+	GIT_FETCH = 1,
+	GIT_PUSH = 2,
+	GIT_ARCHIVE = 4,
+	GIT_HIDE_REFS = 8,
+	GIT_CREATE = 16,
+	GIT_UPDATE = 32,
+	GIT_DELETE = 64,
+	GIT_FORCE = 128,
+	GIT_SIGNED = 256,
+	GIT_FLAGS = 511
+};
+
+/* What kind of host it is: spellings of a repository, a user's name. */
+enum git_forge {
+	FORGE_NONE,
+	FORGE_GITHUB,
+	FORGE_GITLAB,
+	FORGE_FORGEJO,
+	FORGE_BITBUCKET,
+	FORGES
+};
+
+/* The lists of a git rule, in TABLE_TEXTS. */
+enum git_list {
+	GIT_REFS,    /* full names: compiled with a slash before */
+	GIT_KEEP,    /* paths in the tree, likewise */
+	GIT_OPTIONS, /* push options, likewise */
+	GIT_AUTHORS, /* addresses, likewise */
+	GIT_COMMITTERS,
+	GIT_LISTS
+};
+
+enum git_word {
+	GIT_FLAG_BITS,
+	GIT_FORGE,
+	GIT_MAX_COMMANDS,
+	GIT_MAX_PACK,			 /* two words; 0: any */
+	GIT_MAX_FILE = GIT_MAX_PACK + 2, /* likewise */
+	GIT_LIST = GIT_MAX_FILE + 2,	 /* first and count, of each */
+	GIT_WORDS = GIT_LIST + 2 * GIT_LISTS
+};
+
+enum text_word {
+	TEXT_GLOB_S, /* compiled: policy/pathglob.h */
+	TEXT_WRITTEN_S = TEXT_GLOB_S + 2,
+	TEXT_WORDS = TEXT_WRITTEN_S + 2
 };
 
 enum query_kind {

@@ -46,7 +46,7 @@ static const struct image_check checks[] = {
 	{ OWNED_PLACES, PLACE_LIKE_S, CHECK_STRING, 0 },
 	{ OWNED_ONLY, ONLY_HOST_KIND, CHECK_BELOW, HOST_KINDS },
 	{ OWNED_ONLY, ONLY_HOST_S, CHECK_STRING, 0 },
-	{ OWNED_ONLY, ONLY_SCHEME, CHECK_BELOW, SCHEME_HTTPS + 1 },
+	{ OWNED_ONLY, ONLY_SCHEME, CHECK_BELOW, SCHEME_COUNT },
 	{ OWNED_ONLY, ONLY_PORT, CHECK_BELOW, 65536 },
 	{ OWNED_ONLY, ONLY_PATH_S, CHECK_STRING, 0 },
 	{ OWNED_ONLY, ONLY_TEXT_S, CHECK_STRING, 0 },
@@ -248,7 +248,8 @@ owner_only_allows(const struct owner *o, uint32_t credential, struct slice host,
 	uint32_t n =
 	    image_word(m, OWNED_CREDENTIALS, credential, CREDENTIAL_N_ONLY);
 	for (uint32_t i = first; i < first + n; i++)
-		if (image_word(m, OWNED_ONLY, i, ONLY_SCHEME) == SCHEME_HTTPS &&
+		if (scheme_below((enum scheme)image_word(m, OWNED_ONLY, i,
+			ONLY_SCHEME)) == SCHEME_HTTPS &&
 		    image_word(m, OWNED_ONLY, i, ONLY_PORT) == port &&
 		    pattern_has(m, OWNED_ONLY, i, ONLY_HOST_KIND, host))
 			return true;

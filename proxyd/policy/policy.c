@@ -7,22 +7,19 @@
  *	             port and with a scheme that some rule could allow
  *	one name     the Host of the request is that name
  *	placeholders none in a wrong place, none of somebody else
- *	rules        from the top; the first that matches.  Rules with `report:`
- *	             stand behind all others (load/read_policy.c): one of them
+ *	rules        policy/rules.c: from the top; the first that matches.  Rules
+ *	             with `report:` stand behind all others (load/read_policy.c): one of them
  *	             decides only what would be refused without it
  *	carry        what the rule that allows asks of the client's own
  *	             credentials: policy/carry.c
  */
 #include <assert.h>
 
-#include "base/limits.h"
 #include "policy/carry.h"
 #include "policy/inside.h"
 #include "policy/policy.h"
-#include "policy/querycond.h"
+#include "policy/rules.h"
 #include "policy/walk.h"
-
-static enum reason reason_of(const struct ask *a, enum progress best);
 
 /*
  * A rule with `report:` fits what no other rule allows, since they came no
@@ -34,7 +31,7 @@ let_through(struct ask *a, enum progress best)
 {
 	if (best == PROGRESS_PORT)
 		return false;
-	a->unenforced = reason_of(a, best);
+	a->unenforced = rules_reason(a, best);
 	return true;
 }
 
@@ -78,36 +75,6 @@ first_word(struct ask *a, const struct host_matches *found, uint32_t *denies)
 	return best;
 }
 
-/* The reason for a rule's having come no further than that. */
-static enum reason
-reason_of(const struct ask *a, enum progress best)
-{
-	const struct facts *f = a->f;
-
-	switch (best) {
-	case PROGRESS_NONE:
-		return f->has_sni ? REASON_TLS_SNI_DENIED :
-				    REASON_HTTP_HOST_DENIED;
-	case PROGRESS_HOST:
-		return REASON_DST_PORT;
-	case PROGRESS_PORT:
-		/* A port speaks what its rules say and nothing else. */
-		if (f->kind != FACTS_CONNECT || scheme_is_passed(f->scheme))
-			return REASON_HTTP_UPGRADE;
-		return f->scheme == SCHEME_HTTP ? REASON_TLS_NOT_TLS :
-						  REASON_HTTP_MALFORMED;
-	case PROGRESS_SCHEME:
-		return REASON_HTTP_PATH_DENIED;
-	case PROGRESS_PATH:
-		return REASON_HTTP_METHOD_DENIED;
-	case PROGRESS_METHOD:
-		return REASON_HTTP_QUERY_DENIED;
-	case PROGRESS_ALL:
-		break;
-	}
-	return REASON_INTERNAL;
-}
-
 /* The pattern whose address a name has, or IMAGE_NONE. */
 static uint32_t
 own_pattern(const struct host_matches *found)
@@ -129,7 +96,7 @@ judge_patterns(struct ask *a, const struct host_matches *found)
 		a->v.rule = denies;
 		return REASON_DENY_RULE;
 	}
-	return come == PROGRESS_SCHEME ? REASON_ALLOW : reason_of(a, come);
+	return come == PROGRESS_SCHEME ? REASON_ALLOW : rules_reason(a, come);
 }
 
 /*
@@ -304,72 +271,7 @@ judge_dial(struct ask *a)
 	/* A dial without a port is of no rule. */
 	if (a->f->port == 0)
 		return REASON_DST_PORT;
-	return best == PROGRESS_SCHEME ? REASON_ALLOW : reason_of(a, best);
-}
-
-static enum reason
-judge_rules(struct ask *a, const struct walk_request *request)
-{
-	enum progress best = PROGRESS_NONE, enforced = PROGRESS_SCHEME;
-	bool reached = false; /* by any, a hidden one too */
-	struct walk w;
-
-	walk_init(&w, a->m, &a->found, a->f);
-	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
-		enum progress come = walk_request(a->m, r, request);
-		uint32_t rule = image_word(a->m, TABLE_ROUTES, r, ROUTE_RULE);
-		uint32_t flags =
-		    image_word(a->m, TABLE_RULES, rule, RULE_FLAG_BITS);
-		if (come == PROGRESS_ALL) {
-			a->v.rule = rule;
-			if ((flags & RULE_REPORT) == 0)
-				a->v.nearest = VERDICT_NONE;
-			else if (a->unenforced == REASON_ALLOW)
-				a->unenforced = reason_of(a, enforced);
-			return (flags & RULE_DENY) != 0 ? REASON_DENY_RULE :
-							  carry_judge(a);
-		}
-		if (come >= PROGRESS_SCHEME && (flags & RULE_DENY) == 0)
-			reached = true;
-		if ((flags & (RULE_DENY | RULE_REPORT | RULE_HIDDEN)) == 0 &&
-		    come > enforced)
-			enforced = come;
-		if (come > best && (flags & (RULE_DENY | RULE_HIDDEN)) == 0) {
-			best = come;
-			a->v.nearest = rule;
-		}
-	}
-	/*
-	 * The connection is one that some rule could allow, if only one that
-	 * is hidden: what is missing is no port and no scheme, unless it is
-	 * the upgrade.
-	 */
-	if (best < PROGRESS_SCHEME)
-		best = reached ? PROGRESS_SCHEME : PROGRESS_PORT;
-	return reason_of(a, best);
-}
-
-/* A path with escapes needs room to be folded; most have none. */
-static NOINLINE enum reason
-judge_escaped(struct ask *a)
-{
-	uint8_t folded[LIMIT_PATH_SIZE];
-	struct walk_request request;
-
-	walk_prepare(&request, a->f, folded);
-	return judge_rules(a, &request);
-}
-
-static enum reason
-judge_path(struct ask *a)
-{
-	struct slice path = a->f->path;
-	struct walk_request request;
-
-	if (path.n != 0 && memchr(path.p, '%', path.n) != NULL)
-		return judge_escaped(a);
-	walk_prepare(&request, a->f, NULL);
-	return judge_rules(a, &request);
+	return best == PROGRESS_SCHEME ? REASON_ALLOW : rules_reason(a, best);
 }
 
 static enum reason
@@ -388,7 +290,7 @@ judge_request(struct ask *a, const struct program *p)
 		return REASON_CRED_MISPLACED;
 	if (a->f->placeholder == PLACEHOLDER_FOREIGN)
 		return REASON_CRED_FOREIGN;
-	return judge_path(a);
+	return rules_judge(a);
 }
 
 static enum reason
@@ -400,6 +302,8 @@ judge(struct ask *a, const struct program *p)
 	case FACTS_CONNECT:
 		return judge_connection(a, p);
 	case FACTS_REQUEST:
+	case FACTS_COMMAND:
+	case FACTS_PUSH:
 		return judge_request(a, p);
 	case FACTS_DIAL:
 		return judge_dial(a);
@@ -425,7 +329,8 @@ allow(struct ask *a)
 		allow_unread(a);
 	else if (kind == FACTS_CONNECT && a->f->scheme == SCHEME_HTTPS)
 		a->v.dial = a->v.nearest;
-	if (kind != FACTS_REQUEST)
+	if (kind != FACTS_REQUEST && kind != FACTS_COMMAND &&
+	    kind != FACTS_PUSH)
 		a->v.nearest = VERDICT_NONE;
 	/* Of a name and of a dial that is no question: a rule allows them. */
 	if ((kind == FACTS_CONNECT || kind == FACTS_REQUEST) &&
@@ -440,7 +345,7 @@ policy_decide(const struct program *p, const struct facts *f)
 {
 	struct ask a = { .m = &p->image, .f = f };
 
-	a.v.rule = a.v.nearest = a.v.dial = VERDICT_NONE;
+	a.v.rule = a.v.nearest = a.v.dial = a.v.command = VERDICT_NONE;
 	a.v.reason = f->fault != REASON_ALLOW ? f->fault : judge(&a, p);
 	a.v.allow = a.v.reason == REASON_ALLOW;
 	if (!a.v.allow) {

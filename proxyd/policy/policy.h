@@ -27,6 +27,9 @@
  *               are judged.  allow.pass, allow.tcp: all of it passes unread,
  *               by the rule that the verdict names
  * FACTS_REQUEST the whole
+ * FACTS_PUSH    the whole, and each command of the push: the first rule that
+ *               grants pushes to the repository decides about all of them
+ * FACTS_COMMAND the same about one command, for its record
  * FACTS_DIAL    allow: `rule` is an allow rule of host, port and scheme
  */
 struct verdict policy_decide(const struct program *p, const struct facts *f);

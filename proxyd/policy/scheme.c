@@ -11,6 +11,7 @@ static const struct {
 	[SCHEME_TCP] = { "tcp", 0 },
 	[SCHEME_WS] = { "ws", 80 },
 	[SCHEME_WSS] = { "wss", 443 },
+	[SCHEME_GIT] = { "git+https", 443 },
 };
 
 const char *

@@ -2,12 +2,13 @@
 /*
  * What is spoken on a connection, as a rule's URL says it.
  *
- * Three kinds: served (http, https, ws, wss: we end it and read every request),
- * tls (passed unread behind the ClientHello, whose name is judged) and tcp
- * (passed unread from the first byte).
+ * Three kinds: served (http, https, ws, wss, git+https: we end it and read every
+ * request), tls (passed unread behind the ClientHello, whose name is judged) and
+ * tcp (passed unread from the first byte).
  *
- * ws and wss are of rules alone: a connection speaks http or https, and a
- * request on it asks for the upgrade (RFC 6455) or does not.
+ * ws, wss and git+https are of rules alone: a connection speaks http or https,
+ * and a request on it asks for the upgrade (RFC 6455) or does not, is one of
+ * git's smart HTTP or is not.
  * Pure.
  */
 #ifndef POLICY_SCHEME_H
@@ -22,6 +23,7 @@ enum scheme {
 	SCHEME_TCP,
 	SCHEME_WS,
 	SCHEME_WSS,
+	SCHEME_GIT,
 	SCHEME_COUNT
 };
 
@@ -44,9 +46,9 @@ scheme_is_upgrade(enum scheme s)
 static inline enum scheme
 scheme_below(enum scheme s)
 {
-	if (!scheme_is_upgrade(s))
-		return s;
-	return s == SCHEME_WS ? SCHEME_HTTP : SCHEME_HTTPS;
+	if (s == SCHEME_WS)
+		return SCHEME_HTTP;
+	return s == SCHEME_WSS || s == SCHEME_GIT ? SCHEME_HTTPS : s;
 }
 
 /* What the rule has that allows an upgrade on a connection of that scheme. */

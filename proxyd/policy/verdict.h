@@ -19,6 +19,8 @@ struct verdict {
 	uint32_t nearest;   /* no rule matched: the one that came furthest */
 	uint32_t dial; /* of an allowed connection, served over TLS: the first
 			  rule that it may be dialled for, else VERDICT_NONE */
+	/* FACTS_PUSH: the command that is refused, or VERDICT_NONE */
+	uint32_t command;
 	uint32_t n_credentials;
 	uint32_t credentials[VERDICT_CREDENTIALS_MAX]; /* to be attached, all */
 	uint32_t strip; /* bits of enum foreign_slot to take out */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/walk.h"
 #include "base/limits.h"
+#include "policy/gitrule.h"
 #include "policy/inside.h"
 #include "policy/method.h"
 #include "policy/pathglob.h"
@@ -108,8 +109,8 @@ walk_is_total(const struct image *m, uint32_t route)
 	const uint32_t want = RULE_DENY | RULE_ANY_METHOD;
 	uint32_t flags = flags_of(m, route);
 
-	/* A connection without upgrades may still be wanted. */
-	if (scheme_is_upgrade(scheme_of(m, route)))
+	/* A connection for other requests may still be wanted. */
+	if (scheme_of(m, route) != scheme_below(scheme_of(m, route)))
 		return false;
 	return (flags & (want | RULE_QUERY)) == want &&
 	    slice_eq(image_string(m, TABLE_ROUTES, route, ROUTE_PATH_S),
@@ -152,6 +153,10 @@ walk_request(const struct image *m, uint32_t route,
 
 	if (come != PROGRESS_SCHEME)
 		return come;
+	if (scheme_of(m, route) == SCHEME_GIT)
+		return gitrule_walk(m, route, r);
+	if (r->git.named && !deny)
+		return PROGRESS_SCHEME;
 	/* What denies requests denies those that ask for an upgrade, too. */
 	if (scheme_is_upgrade(scheme_of(m, route)) ? !r->facts->upgrade :
 						     r->facts->upgrade && !deny)
@@ -218,6 +223,9 @@ policy_judges_value(const struct program *p, struct slice host,
 		uint32_t rule =
 		    image_word(&p->image, TABLE_ROUTES, r, ROUTE_RULE);
 		if (querycond_judges_value(&p->image, rule, key))
+			return true;
+		if (scheme_of(&p->image, r) == SCHEME_GIT &&
+		    slice_eq(key, SLICE("service")))
 			return true;
 	}
 	return false;

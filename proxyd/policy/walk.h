@@ -9,6 +9,7 @@
 
 #include "policy/facts.h"
 #include "policy/hostset.h"
+#include "wire/gitpath.h"
 
 /* How far a rule came: what it stumbled over is the next one. */
 enum progress {
@@ -50,12 +51,23 @@ bool walk_is_report(const struct image *m, uint32_t route);
 /* A deny rule for the whole of a host, port and scheme. */
 bool walk_is_total(const struct image *m, uint32_t route);
 
+/* A request of git's form, to a name and port with rules of git+https. */
+struct walk_git {
+	struct gitpath is;    /* service NONE: it is none */
+	struct slice bare;    /* the repository without `.git` */
+	struct slice lowered; /* that in lower case, for hosts that fold it */
+	/* A rule of git+https names the repository: such rules, and what
+	 * denies, speak about it alone, else the branch rule would be void. */
+	bool named;
+};
+
 struct walk_request {
 	const struct facts *facts;
 	struct slice path;  /* folded */
 	bool encoded_slash; /* %2F stands in the path */
 	bool encoded_dots;  /* dots beside it: no allow rule matches */
 	uint32_t method;    /* its bit, 0 for one that no rule can name */
+	struct walk_git git;
 };
 
 /*
@@ -83,5 +95,16 @@ enum progress walk_request(const struct image *m, uint32_t route,
  */
 void walk_prepare(struct walk_request *r, const struct facts *f,
     uint8_t *folded);
+
+/*
+ * Likewise what `r->facts` is of git's, if the program has such rules.
+ *
+ * found     the patterns of its name
+ * lowered   room for LIMIT_PATH_SIZE
+ *
+ * REASON_ALLOW, or the fault that it has.
+ */
+enum reason walk_prepare_git(struct walk_request *r, const struct image *m,
+    const struct host_matches *found, uint8_t *lowered);
 
 #endif

@@ -36,8 +36,7 @@ def here(bed):
     ('https://evil.test/', 1, 'tls.sni_denied'),
     ('https://ok.test:8443/', 1, 'dst.port'),
     ('api.test/repos', 2, 'https://api.test/repos'),
-    ('', 2, 'usage'),
-    ('--push acme/widgets https://api.test/', 2, 'not in this version')])
+    ('', 2, 'usage')])
 def test_explain_says_what_run_would_do(here, line, status, said):
     got, out, err = here.duenna('explain', *line.split())
     assert got == status and said in out + err, out + err
@@ -46,6 +45,45 @@ def test_explain_says_what_run_would_do(here, line, status, said):
         word = json.loads(out)
         assert got == status and word['allow'] == (got == 0), out
     assert here.canary not in out + err
+
+
+GIT = '''
+- name: app
+  allow: git+https://git.test/acme/app
+  forge: gitlab
+  fetch: true
+  push: {branches: ["agent/**"]}
+- name: lib
+  allow: git+https://git.test/acme/lib
+  fetch: true
+'''
+
+
+@pytest.mark.parametrize('line, status, said', [
+    ('--push widgets', 2, 'expected a repository'),
+    ('--push git.test/acme/app', 0, 'refs/heads/agent/**'),
+    ('--push https://git.test/Acme/App.git/ agent/x', 0, 'fast-forward'),
+    ('--push git+https://git.test/acme/app main', 1, 'git.ref'),
+    ('--push git.test/acme/app refs/tags/v1', 1, 'git.ref'),
+    ('--push git.test/acme/lib main', 1, 'git.service'),
+    ('--push git.test/acme/other', 1, 'git.repo'),
+    ('https://git.test/acme/lib/info/refs?service=git-upload-pack', 0, 'lib'),
+    ('git+https://git.test/acme/lib', 2, '--push')])
+def test_explain_says_what_may_be_pushed(bed, line, status, said):
+    here = bed(GIT)
+    got, out, err = here.duenna('explain', *line.split())
+    assert got == status and said in out + err, out + err
+    if status != 2:
+        got, out, err = here.duenna('explain', '--json', *line.split())
+        word = json.loads(out)
+        assert got == status and word['allow'] == (got == 0), out
+
+
+def test_run_serves_no_git_rule_yet(bed):
+    here = bed(GIT)
+    assert here.duenna('check')[0] == 0
+    got, out, err = here.duenna('run', '--', 'true')
+    assert got == 125 and 'git+https://` is not in this version' in err, err
 
 
 def test_check_looks_where_each_secret_comes_from(bed):

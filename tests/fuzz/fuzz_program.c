@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "fuzz_bed.h"
 #include "policy/address.h"
+#include "policy/git.h"
 #include "policy/image.h"
 #include "policy/owner.h"
 #include "policy/policy.h"
@@ -63,6 +64,63 @@ ask(const struct program *p, struct slice name)
 	sum += address_judge(p, &of, &ip, &ip, 1);
 }
 
+/* Pushes, to a repository that a seed names. */
+static void
+ask_git(const struct program *p, struct slice name)
+{
+	static const struct git_command commands[] = {
+		{ .kind = GIT_COMMAND_CREATE, .ref = SLICE("refs/heads/x") },
+		{ .kind = GIT_COMMAND_UPDATE, .ref = SLICE("refs/tags/v1") },
+		{ .kind = GIT_COMMAND_DELETE, .ref = SLICE("refs/heads/%2e") },
+	};
+	static const struct slice option = SLICE("ci.skip");
+	struct facts_push push = { commands, COUNT_OF(commands), true, &option,
+		1 };
+	struct facts f = { .port = 443,
+		.scheme = SCHEME_HTTPS,
+		.host = name,
+		.has_sni = true,
+		.sni = name,
+		.method = SLICE("POST"),
+		.path = SLICE("/acme/App.git/git-receive-pack"),
+		.push = &push };
+	struct buf text;
+
+	(void)program_address(p, name, &f.dst);
+	for (unsigned i = 0; i < 4; i++) {
+		f.kind = i < 3 ? FACTS_COMMAND : FACTS_PUSH;
+		f.command = commands[i % 3];
+		struct verdict v = policy_decide(p, &f);
+		buf_init(&text, 65536);
+		policy_explain(p, &f, &v, &text);
+		const char *why = policy_stumble(p, &f, 0);
+		sum += why == NULL ? 0 : (uint32_t)why[0];
+		buf_release(&text);
+	}
+}
+
+static void
+ask_git_rule(const struct program *p, uint32_t rule)
+{
+	uint8_t path[256];
+	struct wr w = wr_of(path, sizeof(path));
+	struct git_rule git;
+
+	if (!git_rule(p, rule, &git))
+		return;
+	sum += (uint32_t)git_forge_user(git.forge)[0];
+	for (unsigned list = 0; list < GIT_LISTS; list++) {
+		uint32_t n = git_rule_n(p, rule, (enum git_list)list);
+		for (uint32_t i = 0; i < n && i < 64; i++) {
+			touch(git_rule_glob(p, rule, (enum git_list)list, i));
+			touch(git_rule_text(p, rule, (enum git_list)list, i));
+		}
+	}
+	sum += git_rule_has_ref(p, rule, SLICE("refs/heads/agent/x"));
+	if (git_rule_path(p, rule, SLICE("a.test"), SLICE("/acme/App.git"), &w))
+		touch(wr_slice(&w));
+}
+
 static void
 ask_program(struct slice image)
 {
@@ -74,6 +132,8 @@ ask_program(struct slice image)
 		return;
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		ask(p, slice_of_str(names[i]));
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		ask_git(p, slice_of_str(names[i]));
 	touch(program_policy_name(p));
 	sum += program_shows_code_alone(p);
 	sum += program_denies_names(p);
@@ -83,6 +143,7 @@ ask_program(struct slice image)
 		touch(r.text);
 		touch(r.file);
 		sum += program_limits(p, i).connections;
+		ask_git_rule(p, i);
 		if (program_rule_host(p, i, &host))
 			touch(host);
 		for (uint32_t c = 0; c < r.n_credentials; c++)
@@ -151,6 +212,14 @@ static const char policy[] =
     "    refusals: code\n"
     "    rules:\n"
     "      - deny: https://a.test/secret/**\n"
+    "      - deny: git+https://a.test/acme/secret\n"
+    "      - allow: git+https://a.test/Acme/App\n"
+    "        forge: gitlab\n"
+    "        fetch: true\n"
+    "        push: {branches: ['agent/**'], tags: ['v*'], keep: ['.x/**'],\n"
+    "               options: ['ci.*'], author: ['*@a.test'], max_pack: 1MiB}\n"
+    "      - allow: git+https://a.test/pub/*\n"
+    "        archive: true\n"
     "      - allow: ['https://a.test/**', 'https://*.a.test:8443/v1/*/x']\n"
     "        methods: [GET, HEAD, POST]\n"
     "        foreign_credentials: strip\n"

@@ -30,7 +30,8 @@ compare(const struct push *p, const struct push *q)
 	CHECK(p->n_commands == q->n_commands && p->caps == q->caps &&
 	    p->n_options == q->n_options && p->wants_pack == q->wants_pack);
 	for (size_t i = 0; i < p->n_commands; i++) {
-		struct command a = push_command(p, i), b = push_command(q, i);
+		struct git_command a = push_command(p, i),
+				   b = push_command(q, i);
 		CHECK(a.kind == b.kind && slice_eq(a.ref, b.ref) &&
 		    slice_eq(a.old_id, b.old_id) &&
 		    slice_eq(a.new_id, b.new_id));

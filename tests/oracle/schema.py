@@ -21,6 +21,7 @@ MAPPINGS = {
     ('read_policy.c', 'file_keys'): ('policy', ''),
     ('read_policy.c', 'policy_keys'): ('policy', 'policy'),
     ('read_rule.c', 'rule_keys'): ('policy', 'rule'),
+    ('read_push.c', 'push_keys'): ('policy', 'push'),
     ('read_rule_limits.c', 'limits_keys'): ('policy', 'limits'),
     ('include.c', 'include_keys'): ('policy', 'include'),
     ('parameter.c', 'keys'): ('policy', 'parameter'),

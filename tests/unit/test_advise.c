@@ -57,6 +57,30 @@ static const struct {
 	    "its own" },
 	{ "encoded slashes", "{allow: 'https://a.test/', encoded_slash: true}",
 	    "`encoded_slash: true`: the origin may read `%2F`" },
+	{ "a push without keep",
+	    "{allow: 'git+https://github.com/a/b', push: {branches: [x]}}",
+	    "`push` without `keep`: what CI runs with rights of its own can be "
+	    "changed on an allowed branch; write such as `keep: "
+	    "[\".github/**\"]`" },
+	{ "a push with keep",
+	    "{allow: 'git+https://gitlab.com/a/b', push: {branches: [x], keep: "
+	    "[.gitlab-ci.yml]}}",
+	    NULL },
+	{ "a push to no forge",
+	    "{allow: 'git+https://a.test/b', forge: none, push: {branches: "
+	    "[x]}}",
+	    NULL },
+	{ "a forced push",
+	    "{allow: 'git+https://a.test/b', forge: none, push: {branches: "
+	    "[x], force: true}}",
+	    "`force: true`: what is on these refs can be lost" },
+	{ "every branch",
+	    "{allow: 'git+https://a.test/b', forge: none, push: {branches: "
+	    "['**']}}",
+	    "every branch, the default one too" },
+	{ "every repository",
+	    "{allow: 'git+https://github.com/**', fetch: true}",
+	    "every repository of `github.com`: one of an attacker's, too" },
 	{ "a WebSocket", "{allow: 'wss://a.test/x'}",
 	    "`wss://a.test/x`: what goes either way behind the upgrade is "
 	    "counted and limited, not looked at" },

@@ -143,7 +143,7 @@ static const struct {
 	    "version: 1\ncredentials:\n  x: {kind: token, secret: {env: X}, "
 	    "only: http://a.test/}\n",
 	    "owner.yaml:3:44: a token never goes over plain HTTP: expected "
-	    "`https://`\n" },
+	    "`https://` or `git+https://`\n" },
 	{ "two of a name",
 	    "version: 1\ncredentials:\n  x: {kind: token, secret: {env: X}, "
 	    "only: https://a.test/}\n  x: {}\n",

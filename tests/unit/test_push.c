@@ -71,9 +71,9 @@ static const struct {
 static void
 assert_command(const struct push *p, size_t i, const char *want)
 {
-	static const char *const kinds[COMMAND_KINDS] = { "create", "update",
-		"delete" };
-	struct command c = push_command(p, i);
+	static const char *const kinds[GIT_COMMAND_KINDS] = { "create",
+		"update", "delete" };
+	struct git_command c = push_command(p, i);
 	char got[128];
 
 	snprintf(got, sizeof(got), "%s %.*s", kinds[c.kind], SLICE_ARG(c.ref));
@@ -95,7 +95,8 @@ assert_written(const struct push *p, struct buf *out)
 	assert_int_equal(q.caps, p->caps);
 	assert_int_equal(q.has_shallow, p->has_shallow);
 	for (size_t i = 0; i < p->n_commands; i++) {
-		struct command a = push_command(p, i), b = push_command(&q, i);
+		struct git_command a = push_command(p, i),
+				   b = push_command(&q, i);
 		assert_int_equal(a.kind, b.kind);
 		assert_slice(a.ref, b.ref);
 		assert_slice(a.old_id, b.old_id);

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/git.h"
+#include "base/ascii.h"
+#include "base/limits.h"
+#include "policy/gitref.h"
+#include "policy/gitrule.h"
+#include "policy/inside.h"
+#include "policy/pathglob.h"
+
+static const struct {
+	const char *name, *user;
+} forges[FORGES] = {
+	[FORGE_NONE] = { "none", "git" },
+	[FORGE_GITHUB] = { "github", "x-access-token" },
+	[FORGE_GITLAB] = { "gitlab", "oauth2" },
+	[FORGE_FORGEJO] = { "forgejo", "git" }, /* any will do */
+	[FORGE_BITBUCKET] = { "bitbucket", "x-token-auth" },
+};
+
+static const struct {
+	const char *host;
+	enum git_forge forge;
+} hosts[] = {
+	{ "github.com", FORGE_GITHUB },
+	{ "gitlab.com", FORGE_GITLAB },
+	{ "codeberg.org", FORGE_FORGEJO },
+	{ "bitbucket.org", FORGE_BITBUCKET },
+};
+
+enum git_forge
+git_forge_of_host(struct slice host)
+{
+	for (size_t i = 0; i < COUNT_OF(hosts); i++)
+		if (slice_eq_str(host, hosts[i].host))
+			return hosts[i].forge;
+	return FORGES;
+}
+
+const char *
+git_forge_name(enum git_forge forge)
+{
+	return forges[forge].name;
+}
+
+enum git_forge
+git_forge_find(struct slice name)
+{
+	unsigned i = 0;
+
+	while (i < FORGES && !slice_eq_str(name, forges[i].name))
+		i++;
+	return (enum git_forge)i;
+}
+
+const char *
+git_forge_user(enum git_forge forge)
+{
+	return forges[forge].user;
+}
+
+static uint32_t
+record_of(const struct program *p, uint32_t rule)
+{
+	return image_word(&p->image, TABLE_RULES, rule, RULE_GIT);
+}
+
+bool
+git_rule(const struct program *p, uint32_t rule, struct git_rule *git)
+{
+	const struct image *m = &p->image;
+	uint32_t i = record_of(p, rule);
+
+	if (i == IMAGE_NONE)
+		return false;
+	uint32_t flags = image_word(m, TABLE_GIT, i, GIT_FLAG_BITS);
+	*git = (struct git_rule){
+		.fetch = (flags & GIT_FETCH) != 0,
+		.push = (flags & GIT_PUSH) != 0,
+		.archive = (flags & GIT_ARCHIVE) != 0,
+		.hide_refs = (flags & GIT_HIDE_REFS) != 0,
+		.create = (flags & GIT_CREATE) != 0,
+		.update = (flags & GIT_UPDATE) != 0,
+		.delete = (flags & GIT_DELETE) != 0,
+		.force = (flags & GIT_FORCE) != 0,
+		.is_signed = (flags & GIT_SIGNED) != 0,
+		.forge = (enum git_forge)image_word(m, TABLE_GIT, i, GIT_FORGE),
+		.max_commands = image_word(m, TABLE_GIT, i, GIT_MAX_COMMANDS),
+		.max_pack = image_size(m, TABLE_GIT, i, GIT_MAX_PACK),
+		.max_file = image_size(m, TABLE_GIT, i, GIT_MAX_FILE),
+	};
+	return true;
+}
+
+uint32_t
+git_rule_n(const struct program *p, uint32_t rule, enum git_list list)
+{
+	uint32_t git = record_of(p, rule);
+
+	return git == IMAGE_NONE ?
+	    0 :
+	    image_word(&p->image, TABLE_GIT, git, GIT_LIST + 2 * list + 1);
+}
+
+static uint32_t
+text_of(const struct program *p, uint32_t rule, enum git_list list, uint32_t i)
+{
+	return image_word(&p->image, TABLE_GIT, record_of(p, rule),
+		   GIT_LIST + 2 * list) +
+	    i;
+}
+
+struct slice
+git_rule_glob(const struct program *p, uint32_t rule, enum git_list list,
+    uint32_t i)
+{
+	return image_string(&p->image, TABLE_TEXTS, text_of(p, rule, list, i),
+	    TEXT_GLOB_S);
+}
+
+struct slice
+git_rule_text(const struct program *p, uint32_t rule, enum git_list list,
+    uint32_t i)
+{
+	return image_string(&p->image, TABLE_TEXTS, text_of(p, rule, list, i),
+	    TEXT_WRITTEN_S);
+}
+
+bool
+git_rule_has_ref(const struct program *p, uint32_t rule, struct slice ref)
+{
+	const struct git_command c = { .kind = GIT_COMMAND_CREATE, .ref = ref };
+
+	return gitrule_command(&p->image, rule, &c) != REASON_GIT_REF;
+}
+
+enum reason
+git_rule_command(const struct program *p, uint32_t rule,
+    const struct git_command *c)
+{
+	return gitrule_command(&p->image, rule, c);
+}
+
+static bool
+is_literal(struct slice glob)
+{
+	for (size_t i = 0; i < glob.n; i++)
+		if (glob.p[i] == PATHGLOB_STAR || glob.p[i] == PATHGLOB_DOUBLE)
+			return false;
+	return true;
+}
+
+/* The path of `git+https://host/path`, without a final slash. */
+static struct slice
+written_path(struct slice text)
+{
+	size_t at = 0;
+
+	while (at + 3 <= text.n && memcmp(text.p + at, "://", 3) != 0)
+		at++;
+	at += 3;
+	while (at < text.n && text.p[at] != '/')
+		at++;
+	return slice_from(text, at);
+}
+
+/* The route of the rule that names the repository on that host, or none. */
+static uint32_t
+find_route(const struct program *p, uint32_t rule, struct slice host,
+    const struct walk_git *git)
+{
+	const struct image *m = &p->image;
+	struct host_matches found;
+	struct walk w;
+
+	hostset_match(m, host, &found);
+	walk_init(&w, m, &found, NULL);
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
+		if (image_word(m, TABLE_ROUTES, r, ROUTE_RULE) == rule &&
+		    image_word(m, TABLE_ROUTES, r, ROUTE_SCHEME) ==
+			SCHEME_GIT &&
+		    gitrule_names(m, r, git))
+			return r;
+	return IMAGE_NONE;
+}
+
+bool
+git_rule_path(const struct program *p, uint32_t rule, struct slice host,
+    struct slice repository, struct wr *out)
+{
+	uint8_t lowered[LIMIT_PATH_SIZE];
+	struct walk_git git = { .bare = gitpath_bare(repository) };
+	struct git_rule says;
+
+	if (git.bare.n > LIMIT_PATH_SIZE || !git_rule(p, rule, &says))
+		return false;
+	for (size_t i = 0; i < git.bare.n; i++)
+		lowered[i] = ascii_lower(git.bare.p[i]);
+	git.lowered = slice_of(lowered, git.bare.n);
+	uint32_t route = find_route(p, rule, host, &git);
+	if (route == IMAGE_NONE)
+		return false;
+	struct slice path = says.forge == FORGE_NONE ? repository : git.lowered;
+	if (is_literal(
+		image_string(&p->image, TABLE_ROUTES, route, ROUTE_PATH_S)))
+		path = written_path(
+		    image_string(&p->image, TABLE_ROUTES, route, ROUTE_TEXT_S));
+	if (says.forge == FORGE_NONE) {
+		wr_bytes(out, path);
+	} else {
+		wr_bytes(out, gitpath_bare(path));
+		wr_bytes(out, SLICE(".git"));
+	}
+	return !out->bad;
+}
