@@ -57,9 +57,8 @@ def test_a_refusal_explains_itself_and_reaches_nobody(bed, url, more, status,
     here = bed(READ)
     got = here.run("curl -sS -m 10 -D head -w '%%{http_code}' %s '%s'; "
                    'cat head' % (more, url))
-    assert str(status) in got.out.split('\n', 99)[-1] or \
-        'HTTP/1.1 %d' % status in got.out, got
-    assert 'Duenna-Reason: ' + reason in got.out, got
+    assert re.search(r'HTTP/(1\.1|2) %d' % status, got.out), got
+    assert 'duenna-reason: ' + reason in got.out.lower(), got
     assert got.reasons()[-1] == reason, got
     assert here.origin_requests() == []
     assert here.resolver_questions() == [] or reason.startswith(
@@ -133,7 +132,7 @@ def test_refusals_by_code_show_nothing_of_the_rules(bed, peers):
     got = here.run('; '.join('curl -sSi %s %s %s' % (json_, more, url)
                              for url, more, _ in urls for json_ in
                              ("", "-H 'Accept: application/json'")))
-    answers = re.split(r'^HTTP/1\.1 ', got.out, flags=re.M)[1:]
+    answers = re.split(r'^HTTP/[12.]+ ', got.out, flags=re.M)[1:]
     assert len(answers) == 2 * len(urls), got
     for i, answer in enumerate(answers):
         head, body = answer.split('\n\n', 1)
@@ -142,8 +141,8 @@ def test_refusals_by_code_show_nothing_of_the_rules(bed, peers):
                       for line in head.split('\n')[1:] if line)
         assert fields['duenna-reason'] == reason, answer
         flow = fields['duenna-flow']
-        assert set(fields) == {
-            'content-type', 'content-length', 'cache-control', 'connection',
+        assert set(fields) - {'connection'} == {
+            'content-type', 'content-length', 'cache-control',
             'x-content-type-options', 'duenna-reason', 'duenna-flow'}, answer
         if body[0] != '{':
             assert body.lower() == 'duenna: %s; flow %s\n' % (reason, flow)
