@@ -360,6 +360,7 @@ sandbox_end(struct monitor *m)
 	}
 	env_release(&s->env);
 	trust_release(&s->trust);
+	start_release(s);
 	free(s->home_dir);
 	free(s->work);
 	free(s);

@@ -29,9 +29,11 @@ struct sandbox {
 	struct env env;
 	struct trust trust; /* what makes programs trust our CA */
 	struct view_file files[TRUST_FILES_MAX];
-	struct homelock lock; /* of home_dir and its name */
-	char *home_dir;	      /* owned */
-	char *work;	      /* owned */
+	struct homelock lock;  /* of home_dir and its name */
+	char *home_dir;	       /* owned */
+	char *work;	       /* owned */
+	char **pins, **starts; /* owned, and each: of the view */
+	size_t n_pins, n_starts;
 	struct placeholder places[PLACES_MAX];
 	size_t n_places;
 	struct view view;
@@ -54,5 +56,9 @@ struct sandbox {
  */
 MUST_USE int sandbox_view(struct monitor *m, struct sandbox *s,
     struct fail *fail);
+
+/* monitor_start.c: pins and start files, into s->view. */
+void start_find(struct monitor *m, struct sandbox *s);
+void start_release(struct sandbox *s);
 
 #endif

@@ -149,9 +149,6 @@ sandbox_view(struct monitor *m, struct sandbox *s, struct fail *fail)
 	v->home_dir = s->home_dir;
 	v->work = s->work == NULL ? "/" : s->work;
 	v->host = host;
-	v->pins = (const char *const *)m->files.paths;
-	/* One without a folder is a pipe, or of the program itself. */
-	v->n_pins = m->files.paths[0] == NULL ? 0 : m->files.n;
 	closed[v->n_closed++] = buf_text(&m->state_dir);
 	policy_file_config_dir(settings, sizeof(settings));
 	closed[v->n_closed++] = settings;
@@ -167,5 +164,6 @@ sandbox_view(struct monitor *m, struct sandbox *s, struct fail *fail)
 	    !secrets_are_hidden(m, v))
 		return -1;
 	v->hidden = reach_known(v, m->cfg->quiet);
+	start_find(m, s);
 	return 0;
 }

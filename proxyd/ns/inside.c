@@ -300,7 +300,7 @@ inside_run(const struct inside_config *config)
 	    view_build(view, &config->given, config->pid1->child, &repos,
 		&p.fail) == -1)
 		give_up(&in, CHILD_EXIT_FAULT, &p.fail);
-	in.outside = outside_new(view->work, &repos);
+	in.outside = outside_new(view, &repos);
 	if (start_command(&in, &p) == -1)
 		give_up(&in, p.number, &p.fail);
 	tell(&in, PID1_STARTED, 0, NULL);

@@ -13,8 +13,10 @@
 #include "ns/keptlink.h"
 #include "ns/mount.h"
 #include "ns/outside.h"
+#include "ns/path.h"
 #include "ns/readfile.h"
 #include "ns/startfile.h"
+#include "ns/view.h"
 
 /*
  * Files of a repository that say what git runs.  `commondir` sends git to
@@ -43,8 +45,8 @@ struct outside {
 	size_t n_kept;
 	struct keptlinks links;
 	struct startfiles start;
-	char **hooks; /* owned, and each; folders of hooks, relative */
-	size_t n_hooks;
+	char **whole; /* owned, and each, relative: folders of hooks, files */
+	size_t n_whole;
 	outside_line *on_line; /* while settling */
 	void *arg;
 	size_t n_lines;
@@ -64,17 +66,6 @@ say(struct outside *o, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	o->on_line(text, o->arg);
-}
-
-static char *
-joined(const char *folder, const char *name)
-{
-	size_t size = strlen(folder) + strlen(name) + 2;
-	char *path = mem_alloc(size);
-
-	snprintf(path, size, "%s%s%s", folder, folder[0] == '\0' ? "" : "/",
-	    name);
-	return path;
 }
 
 static bool
@@ -153,7 +144,7 @@ included(const struct outside *o, const char *path, const char *value)
 		return NULL;
 	char *folder = mem_strdup(path);
 	folder[end == NULL ? 0 : end - path] = '\0';
-	char *name = joined(folder, value);
+	char *name = path_joined(folder, value);
 	free(folder);
 	return name;
 }
@@ -183,7 +174,8 @@ static void
 keep_files(struct outside *o, const char *folder)
 {
 	for (size_t i = 0; i < COUNT_OF(files); i++)
-		keep_file(o, joined(folder, files[i].name), files[i].whole, 0);
+		keep_file(o, path_joined(folder, files[i].name), files[i].whole,
+		    0);
 }
 
 static DIR *
@@ -202,12 +194,12 @@ static void
 each_worktree(struct outside *o, const char *repo,
     void (*take)(struct outside *o, const char *folder))
 {
-	char *worktrees = joined(repo, "worktrees");
+	char *worktrees = path_joined(repo, "worktrees");
 	DIR *dir = open_folder(o, worktrees);
 	const struct dirent *d;
 
 	while (dir != NULL && (d = readdir(dir)) != NULL) {
-		char *path = joined(worktrees, d->d_name);
+		char *path = path_joined(worktrees, d->d_name);
 		if (d->d_name[0] != '.')
 			take(o, path);
 		free(path);
@@ -215,6 +207,16 @@ each_worktree(struct outside *o, const char *repo,
 	if (dir != NULL)
 		closedir(dir);
 	free(worktrees);
+}
+
+/* `path` is taken over. */
+static void
+keep_whole(struct outside *o, char *path)
+{
+	o->whole = reallocarray(o->whole, o->n_whole + 1, sizeof(*o->whole));
+	if (o->whole == NULL)
+		abort();
+	o->whole[o->n_whole++] = path;
 }
 
 /* Hooks that lie in the working tree, where core.hooksPath says (git-config):
@@ -238,11 +240,9 @@ keep_hooks_path(struct outside *o, const char *repo)
 		    value[0] == '/' || value[0] == '~')
 			continue;
 		char *top = strndup(repo, n);
-		o->hooks =
-		    reallocarray(o->hooks, o->n_hooks + 1, sizeof(*o->hooks));
-		if (top == NULL || o->hooks == NULL)
+		if (top == NULL)
 			abort();
-		o->hooks[o->n_hooks++] = joined(top, value);
+		keep_whole(o, path_joined(top, value));
 		free(top);
 	}
 }
@@ -266,31 +266,33 @@ find_start(const struct outside *o, struct startfiles *s,
 		if (folder[n - 1] == NULL)
 			abort();
 	}
-	startfiles_find(s, o->work, folder, n, o->hooks, o->n_hooks);
+	startfiles_find(s, o->work, folder, n, o->whole, o->n_whole);
 	for (size_t i = 0; i < n; i++)
 		free(folder[i]);
 	free(folder);
 }
 
 struct outside *
-outside_new(const char *work, struct repos *repos)
+outside_new(const struct view *view, struct repos *repos)
 {
 	struct outside *o = mem_alloc(sizeof(*o));
 
-	o->path = work;
-	o->work = open(work, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	o->path = view->work;
+	o->work = open(o->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	o->repos = *repos;
 	*repos = (struct repos){ 0 };
 	if (getrandom(o->start.key, sizeof(o->start.key), 0) !=
 	    (ssize_t)sizeof(o->start.key))
 		abort();
+	for (size_t i = 0; i < view->n_starts; i++)
+		keep_whole(o, mem_strdup(view->starts[i]));
 	for (size_t i = 0; i < o->repos.n; i++) {
 		const struct repo *r = &o->repos.repo[i];
 		if (r->kind == REPO_LINK)
 			(void)keptlinks_add(&o->links, o->work, r->path);
 		if (r->kind != REPO_FOLDER)
 			continue;
-		char *hooks = joined(r->path, "hooks");
+		char *hooks = path_joined(r->path, "hooks");
 		(void)keptlinks_add(&o->links, o->work, hooks);
 		free(hooks);
 		keep_files(o, r->path);
@@ -387,7 +389,7 @@ tell_files(struct outside *o, const char *folder)
 	struct buf data;
 
 	for (size_t i = 0; i < COUNT_OF(files); i++) {
-		char *path = joined(folder, files[i].name);
+		char *path = path_joined(folder, files[i].name);
 		buf_init(&data, OUTSIDE_FILE_MAX);
 		bool exists = !is_kept(o, path) && is_there(o, path);
 		if (exists && readfile(o->work, path, &data) != 0) {
@@ -433,6 +435,9 @@ settle_start(struct outside *o, const struct repos *repos)
 	find_start(o, &now, repos);
 	for (size_t i = 0; i < now.n; i++) {
 		const struct startfile *f = &now.file[i];
+		/* By its name, and since a link leads there. */
+		if (i != 0 && strcmp(f[-1].path, f->path) == 0)
+			continue;
 		const struct startfile *old =
 		    startfiles_get(&o->start, f->path);
 		if (old == NULL)
@@ -481,9 +486,9 @@ outside_free(struct outside *o)
 		free(o->kept[i].path);
 		buf_release(&o->kept[i].before);
 	}
-	for (size_t i = 0; i < o->n_hooks; i++)
-		free(o->hooks[i]);
-	free(o->hooks);
+	for (size_t i = 0; i < o->n_whole; i++)
+		free(o->whole[i]);
+	free(o->whole);
 	free(o->kept);
 	keptlinks_release(&o->links);
 	repos_release(&o->repos);

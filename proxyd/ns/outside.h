@@ -23,13 +23,16 @@ struct outside;
 /* Called with a path below the working directory and what about it. */
 typedef void outside_line(const char *text, void *arg);
 
+struct view;
+
 /*
- * Remember how things are below `work`, before the command runs.  Dies without
- * memory.
+ * Remember how things are below the working directory, before the command runs.
+ * Dies without memory.
  *
+ * view	  its `work`, which lives as long as the result, and `starts`
  * repos  the repositories there; taken over
  */
-struct outside *outside_new(const char *work, struct repos *repos);
+struct outside *outside_new(const struct view *view, struct repos *repos);
 
 /* Look again when nothing of the command runs any more, put back, tell. */
 void outside_settle(struct outside *o, outside_line *on_line, void *arg);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ns/path.h"
+#include "base/mem.h"
 
 bool
 path_is_below(const char *path, const char *folder)
@@ -55,4 +56,15 @@ path_folder(char *out, size_t size, const char *path)
 	}
 	out[n] = '\0';
 	return true;
+}
+
+char *
+path_joined(const char *folder, const char *name)
+{
+	size_t size = strlen(folder) + strlen(name) + 2;
+	char *path = mem_alloc(size);
+
+	snprintf(path, size, "%s%s%s", folder, folder[0] == '\0' ? "" : "/",
+	    name);
+	return path;
 }

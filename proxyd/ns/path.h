@@ -21,4 +21,7 @@ bool path_join(char *out, size_t size, const char *a, const char *b);
 /* The folder that holds `path`; "/" for what stands in the root. */
 bool path_folder(char *out, size_t size, const char *path);
 
+/* Both, `folder` relative or empty; the caller frees it.  Dies without memory. */
+char *path_joined(const char *folder, const char *name);
+
 #endif

