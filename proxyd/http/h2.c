@@ -54,10 +54,13 @@ put_goaway(struct h2_conn *c)
 void
 h2_fail(struct h2_conn *c, enum reason reason, const char *text)
 {
+	enum reason lost =
+	    c->is_server ? REASON_CLIENT_ABORT : REASON_UP_RESPONSE;
 	struct h2_stream *s;
 
 	if (c->broken)
 		return;
+	timer_stop(&c->head_limit);
 	c->broken = c->has_news = true;
 	if (c->reason == REASON_ALLOW) {
 		c->reason = reason;
@@ -65,7 +68,8 @@ h2_fail(struct h2_conn *c, enum reason reason, const char *text)
 			snprintf(c->text, sizeof(c->text), "%s", text);
 	}
 	TAILQ_FOREACH(s, &c->streams, all)
-		h2_stream_break(s, c->reason, c->text);
+		h2_stream_break(s, c->reason == REASON_ALLOW ? lost : c->reason,
+		    c->text);
 	if (!c->sent_goaway && c->begun)
 		put_goaway(c);
 	stream_shut(c->bytes);
@@ -120,6 +124,26 @@ begin(struct h2_conn *c)
 		fail_by(c, NGHTTP2_ERR_NOMEM);
 }
 
+/* A head that has begun is whole in time, as one of HTTP/1. */
+static void
+limit_head(struct h2_conn *c)
+{
+	if (!c->in_head)
+		timer_stop(&c->head_limit);
+	else if (!c->broken && !timer_is_set(&c->head_limit))
+		timer_set(&c->head_limit, LIMIT_HEAD_MS);
+}
+
+static void
+on_head_limit(void *arg)
+{
+	struct h2_conn *c = arg;
+
+	c->code = H2_ENHANCE_YOUR_CALM;
+	h2_fail(c, REASON_LIMIT_TIME, "head not whole in time");
+	h2_wake(c);
+}
+
 static void
 take_input(struct h2_conn *c)
 {
@@ -144,6 +168,7 @@ take_input(struct h2_conn *c)
 		stream_take(c->bytes, n < 0 ? in.n : (size_t)n);
 		if (n < 0)
 			fail_by(c, n);
+		limit_head(c);
 	}
 	if (stream_is_eof(c->bytes) ||
 	    (stream_is_broken(c->bytes) && stream_peek(c->bytes).n == 0))
@@ -291,6 +316,7 @@ reaped(struct loop_item *item)
 	struct h2_conn *c = (struct h2_conn *)item;
 
 	event_free(c->kick);
+	timer_release(&c->head_limit);
 	free(c);
 }
 
@@ -310,15 +336,19 @@ start(struct loop *l, struct stream *bytes, struct h2_conn *c, enum err *err)
 	    c->now_ms);
 	budget_init(&c->resets, LIMIT_H2_RESETS_PER_S, LIMIT_H2_RESETS_BURST,
 	    c->now_ms);
+	if (timer_init(&c->head_limit, l, on_head_limit, c, err) != 0)
+		goto fail;
 	c->kick = loop_event(l, -1, 0, on_kick, c);
 	if (c->kick == NULL || h2_session_new(c) != 0)
-		goto fail;
+		goto fail_late;
 	stream_on(bytes, on_bytes, c);
 	h2_wake(c); /* also for what `bytes` holds already */
 	return c;
-fail:
-	if (c != NULL && c->kick != NULL)
+fail_late:
+	if (c->kick != NULL)
 		event_free(c->kick);
+	timer_release(&c->head_limit);
+fail:
 	free(c);
 	stream_close(bytes);
 	*err = ERR_MEMORY;
@@ -358,34 +388,6 @@ h2_offer_connect(struct h2_conn *c)
 	c->offer_connect = true;
 }
 
-bool
-h2_is_ready(const struct h2_conn *c)
-{
-	return c->ready;
-}
-
-bool
-h2_may_connect(const struct h2_conn *c)
-{
-	return c->ready && !c->closed &&
-	    nghttp2_session_get_remote_settings(c->session,
-		NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL) == 1;
-}
-
-bool
-h2_may_open(const struct h2_conn *c)
-{
-	if (c->is_server || c->broken || c->closed || h2_is_draining(c))
-		return false;
-	uint32_t max = nghttp2_session_get_remote_settings(c->session,
-	    NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
-	/* Before its SETTINGS came: what RFC 9113 6.5.2 recommends. */
-	if (!c->ready || max > LIMIT_H2_STREAMS)
-		max = c->ready ? LIMIT_H2_STREAMS : 100;
-	return c->n_begun < max &&
-	    nghttp2_session_get_next_stream_id(c->session) <= INT32_MAX;
-}
-
 struct stream *
 h2_open(struct h2_conn *c, enum err *err)
 {
@@ -398,58 +400,8 @@ h2_open(struct h2_conn *c, enum err *err)
 		*err = ERR_MEMORY;
 		return NULL;
 	}
+	h2_stream_count(s);
 	return &s->base;
-}
-
-unsigned
-h2_n_streams(const struct h2_conn *c)
-{
-	return c->n_streams;
-}
-
-bool
-h2_is_broken(const struct h2_conn *c)
-{
-	return c->broken;
-}
-
-bool
-h2_is_draining(const struct h2_conn *c)
-{
-	return c->peer_left || c->we_left;
-}
-
-bool
-h2_is_over(const struct h2_conn *c)
-{
-	return c->closed ||
-	    (c->broken &&
-		(stream_is_broken(c->bytes) ||
-		    (stream_is_shut(c->bytes) && stream_is_eof(c->bytes))));
-}
-
-enum reason
-h2_reason(const struct h2_conn *c)
-{
-	return c->reason;
-}
-
-const char *
-h2_text(const struct h2_conn *c)
-{
-	return c->text;
-}
-
-struct stream *
-h2_bytes(const struct h2_conn *c)
-{
-	return c->bytes;
-}
-
-int
-h2_fd(const struct h2_conn *c)
-{
-	return c->bytes == NULL ? -1 : stream_fd(c->bytes);
 }
 
 void

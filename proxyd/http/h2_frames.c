@@ -23,9 +23,6 @@
 #define FIELD_OVERHEAD 32
 /* A list that is so many times over the limit is no mistake. */
 #define BOMB 4
-/* Frames of a peer that one frame of ours with something in it may cause. */
-#define EARNED 3
-#define CRUMB 256 /* bytes of DATA, where more waits */
 
 static int
 abuse(struct h2_conn *c, const char *text)
@@ -41,18 +38,12 @@ count_frame(struct h2_conn *c)
 	    abuse(c, "too many frames that carry nothing");
 }
 
-static int
-count_reset(struct h2_conn *c)
+int
+h2_count_reset(struct h2_conn *c)
 {
 	return budget_take(&c->resets, c->now_ms) ?
 	    0 :
 	    abuse(c, "too many streams reset");
-}
-
-static struct h2_stream *
-find(nghttp2_session *session, int32_t id)
-{
-	return nghttp2_session_get_stream_user_data(session, id);
 }
 
 /* --- what comes ----------------------------------------------------------- */
@@ -67,7 +58,7 @@ is_backwards(const struct h2_conn *c, int32_t id)
 {
 	return c->is_server && id < c->last_id &&
 	    c->n_requests < (uint32_t)(c->last_id + 1) / 2 &&
-	    find(c->session, id) == NULL;
+	    h2_find(c->session, id) == NULL;
 }
 
 static int
@@ -117,20 +108,29 @@ on_unknown(nghttp2_session *session UNUSED, void **payload UNUSED,
 	return NGHTTP2_ERR_CANCEL;
 }
 
+/* The stream is reset; what is left of its head is decoded and dropped. */
+static int
+no_memory(struct h2_conn *c)
+{
+	c->in_head = false;
+	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+}
+
 static int
 on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame,
     void *arg)
 {
 	struct h2_conn *c = arg;
-	struct h2_stream *s = find(session, frame->hd.stream_id);
+	struct h2_stream *s = h2_find(session, frame->hd.stream_id);
 
+	c->in_head = true;
 	if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
 		if (c->peer_left)
 			return h2_note_fault(c, H2_PROTOCOL_ERROR,
 			    REASON_H2_PROTOCOL, "request behind GOAWAY");
 		s = h2_stream_new(c);
 		if (s == NULL)
-			return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+			return no_memory(c);
 		s->id = frame->hd.stream_id;
 		s->known = s->is_new = true;
 		c->n_begun++;
@@ -143,7 +143,7 @@ on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame,
 	h2_block_free(s->filling);
 	s->filled = 0;
 	s->filling = h2_block_new();
-	return s->filling == NULL ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE : 0;
+	return s->filling == NULL ? no_memory(c) : 0;
 }
 
 static struct slice
@@ -159,7 +159,7 @@ on_header(nghttp2_session *session, const nghttp2_frame *frame,
     nghttp2_rcbuf *name, nghttp2_rcbuf *value, uint8_t flags, void *arg)
 {
 	struct h2_conn *c = arg;
-	struct h2_stream *s = find(session, frame->hd.stream_id);
+	struct h2_stream *s = h2_find(session, frame->hd.stream_id);
 	struct field f = { .name = bytes_of(name),
 		.value = bytes_of(value),
 		.never_indexed = (flags & NGHTTP2_NV_FLAG_NO_INDEX) != 0 };
@@ -176,7 +176,7 @@ on_header(nghttp2_session *session, const nghttp2_frame *frame,
 	size_t n = f.name.n + f.value.n + H2_FIELD_EXTRA;
 	uint8_t *p = buf_room(&s->filling->fields, n);
 	if (p == NULL)
-		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+		return no_memory(c);
 	struct wr w = wr_of(p, n);
 	h2_fields_put(&w, &f);
 	buf_added(&s->filling->fields, w.n);
@@ -210,6 +210,7 @@ head_came(struct h2_stream *s, bool ends)
 				  "too many heads");
 	} else {
 		s->got_head = s->c->is_server || !h2_is_informational(list);
+		h2_stream_count(s);
 		STAILQ_INSERT_TAIL(&s->heads, b, entry);
 		s->n_heads++;
 	}
@@ -238,11 +239,12 @@ static int
 on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
 	struct h2_conn *c = arg;
-	struct h2_stream *s = find(session, frame->hd.stream_id);
+	struct h2_stream *s = h2_find(session, frame->hd.stream_id);
 	bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
 
 	switch (frame->hd.type) {
 	case NGHTTP2_HEADERS:
+		c->in_head = false;
 		if (s != NULL && s->filling != NULL)
 			head_came(s, ends);
 		if (s != NULL && ends)
@@ -259,7 +261,7 @@ on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 	case NGHTTP2_RST_STREAM:
 		if (s != NULL)
 			s->error = frame->rst_stream.error_code;
-		return count_reset(c);
+		return h2_count_reset(c);
 	case NGHTTP2_SETTINGS:
 		if (!(frame->hd.flags & NGHTTP2_FLAG_ACK))
 			c->ready = c->has_news = true;
@@ -281,7 +283,7 @@ static int
 on_data(nghttp2_session *session, uint8_t flags UNUSED, int32_t id,
     const uint8_t *p, size_t n, void *arg UNUSED)
 {
-	struct h2_stream *s = find(session, id);
+	struct h2_stream *s = h2_find(session, id);
 
 	if (s != NULL && !s->base.closed && !s->base.broken)
 		return h2_stream_data(s, slice_of(p, n)) ? 0 :
@@ -296,20 +298,21 @@ on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame,
     int error UNUSED, void *arg)
 {
 	struct h2_conn *c = arg;
-	struct h2_stream *s = find(session, frame->hd.stream_id);
+	struct h2_stream *s = h2_find(session, frame->hd.stream_id);
 
+	c->in_head = false;
 	if (s == NULL)
 		return 0;
 	s->counted = true;
 	h2_stream_break(s, REASON_H2_PROTOCOL, "frame out of order");
-	return count_reset(c);
+	return h2_count_reset(c);
 }
 
 static int
 on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, void *arg)
 {
 	struct h2_conn *c = arg;
-	struct h2_stream *s = find(session, id);
+	struct h2_stream *s = h2_find(session, id);
 	char text[STREAM_TEXT_SIZE];
 
 	if (s == NULL)
@@ -325,108 +328,6 @@ on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, void *arg)
 	    nghttp2_http2_strerror(code));
 	h2_stream_break(s,
 	    c->is_server ? REASON_CLIENT_ABORT : REASON_UP_RESPONSE, text);
-	return 0;
-}
-
-/* --- what leaves ---------------------------------------------------------- */
-
-static bool
-is_head_of_ours(const nghttp2_frame *frame, const struct h2_stream *s)
-{
-	return frame->hd.type == NGHTTP2_HEADERS && s != NULL &&
-	    !STAILQ_EMPTY(&s->sending);
-}
-
-static int
-before_send(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
-{
-	struct h2_conn *c = arg;
-	struct h2_stream *s = find(session, frame->hd.stream_id);
-
-	/* For the whole frame, with its CONTINUATIONs. */
-	c->secret =
-	    is_head_of_ours(frame, s) && STAILQ_FIRST(&s->sending)->secret;
-	return 0;
-}
-
-static void
-head_left(struct h2_stream *s)
-{
-	struct h2_block *b = STAILQ_FIRST(&s->sending);
-
-	STAILQ_REMOVE_HEAD(&s->sending, entry);
-	h2_block_free(b);
-}
-
-/* nghttp2 ends the connection for a fault of the peer's, and says which. */
-static void
-goaway_left(struct h2_conn *c, const nghttp2_goaway *g)
-{
-	char text[STREAM_TEXT_SIZE];
-
-	if (g->opaque_data_len != 0)
-		snprintf(text, sizeof(text), "%.*s", (int)g->opaque_data_len,
-		    (const char *)g->opaque_data);
-	else
-		snprintf(text, sizeof(text), "%s",
-		    nghttp2_http2_strerror(g->error_code));
-	(void)h2_note_fault(c, g->error_code,
-	    g->error_code == H2_ENHANCE_YOUR_CALM ? REASON_H2_ABUSE :
-						    REASON_H2_PROTOCOL,
-	    text);
-}
-
-static int
-on_send(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
-{
-	struct h2_conn *c = arg;
-	struct h2_stream *s = find(session, frame->hd.stream_id);
-	bool is_head = frame->hd.type == NGHTTP2_HEADERS;
-
-	if (is_head_of_ours(frame, s))
-		head_left(s);
-	if (is_head || frame->hd.type == NGHTTP2_DATA) {
-		/* Crumbs that a tiny window lets through earn nothing. */
-		if (s == NULL || s->base.out.n == 0 ||
-		    frame->hd.length >= CRUMB)
-			budget_return(&c->frames, EARNED);
-		if (s != NULL && frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
-			s->base.shut = true;
-		if (s != NULL)
-			h2_stream_news(s);
-		return 0;
-	}
-	if (frame->hd.type == NGHTTP2_RST_STREAM)
-		return s != NULL && s->counted ? 0 : count_reset(c);
-	if (frame->hd.type != NGHTTP2_GOAWAY ||
-	    frame->goaway.error_code == H2_NO_ERROR)
-		return 0;
-	c->sent_goaway = true;
-	goaway_left(c, &frame->goaway);
-	return 0;
-}
-
-static int
-on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int error,
-    void *arg)
-{
-	struct h2_conn *c = arg;
-	struct h2_stream *s = find(session, frame->hd.stream_id);
-
-	/* A request that must not begin has no stream of nghttp2's yet. */
-	if (s == NULL && frame->hd.type == NGHTTP2_HEADERS && !c->is_server)
-		TAILQ_FOREACH(s, &c->streams, all)
-			if (s->id == frame->hd.stream_id)
-				break;
-	if (!is_head_of_ours(frame, s))
-		return 0;
-	head_left(s);
-	/* on_stream_close follows. */
-	if (frame->headers.cat == NGHTTP2_HCAT_REQUEST && !s->orphan) {
-		s->refused = error == NGHTTP2_ERR_START_STREAM_NOT_ALLOWED;
-		h2_stream_break(s, REASON_UP_RESPONSE,
-		    "no more requests on this connection");
-	}
 	return 0;
 }
 
@@ -447,10 +348,10 @@ set_callbacks(nghttp2_session_callbacks *cb)
 	nghttp2_session_callbacks_set_on_stream_close_callback(cb,
 	    on_stream_close);
 	nghttp2_session_callbacks_set_before_frame_send_callback(cb,
-	    before_send);
-	nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_send);
+	    h2_before_send);
+	nghttp2_session_callbacks_set_on_frame_send_callback(cb, h2_on_send);
 	nghttp2_session_callbacks_set_on_frame_not_send_callback(cb,
-	    on_not_sent);
+	    h2_on_not_sent);
 	nghttp2_session_callbacks_set_send_data_callback(cb, h2_send_data);
 	nghttp2_session_callbacks_set_on_extension_chunk_recv_callback(cb,
 	    on_unknown_part);

@@ -15,6 +15,7 @@
 
 #include "base/budget.h"
 #include "http/h2_stream.h"
+#include "net/timer.h"
 
 /* A list of fields (wire/h2_head.h), read or to be written. */
 struct h2_block {
@@ -42,7 +43,7 @@ struct h2_stream {
 	int32_t id;		      /* 0: no request was put yet */
 	bool is_touched, has_news;
 	bool is_request; /* a client's; else one of ours to an upstream */
-	bool left;	 /* its owner has closed it */
+	bool told;	 /* it counts in c->n_streams */
 	bool orphan;	 /* ... and the reaper came: goes with nghttp2's own */
 	bool is_new;	 /* its owner does not know of it yet */
 	bool known;	 /* nghttp2 has it */
@@ -73,6 +74,7 @@ struct h2_conn {
 	struct loop *loop;	  /* borrowed */
 	struct stream *bytes;	  /* owned; NULL: closed */
 	nghttp2_session *session; /* owned; NULL: closed */
+	struct timer head_limit;  /* set while in_head */
 	struct event *kick;	  /* owned; a step soon */
 	const struct h2_conn_ops *ops;
 	void *arg;
@@ -83,6 +85,7 @@ struct h2_conn {
 	int32_t last_id;
 	bool is_server;
 	bool offer_connect;
+	bool in_head;		 /* one has begun that is not whole */
 	bool begun;		 /* our SETTINGS were submitted */
 	bool ready;		 /* the peer's came */
 	bool stepping, again;	 /* the step's own */
@@ -101,6 +104,13 @@ struct h2_conn {
 	uint64_t now_ms;
 };
 
+/* The stream of that id, as long as nghttp2 has it; else NULL. */
+static inline struct h2_stream *
+h2_find(nghttp2_session *session, int32_t id)
+{
+	return nghttp2_session_get_stream_user_data(session, id);
+}
+
 /* A step is due. */
 void h2_wake(struct h2_conn *c);
 
@@ -114,11 +124,23 @@ int h2_note_fault(struct h2_conn *c, enum h2_code code, enum reason reason,
 /* --- h2_frames.c --------------------------------------------------------- */
 
 MUST_USE int h2_session_new(struct h2_conn *c);
+/* Take a token for a stream that is reset; what a callback is to return. */
+int h2_count_reset(struct h2_conn *c);
+
+/* --- h2_sent.c ----------------------------------------------------------- */
+
+int h2_before_send(nghttp2_session *session, const nghttp2_frame *frame,
+    void *arg);
+int h2_on_send(nghttp2_session *session, const nghttp2_frame *frame, void *arg);
+int h2_on_not_sent(nghttp2_session *session, const nghttp2_frame *frame,
+    int error, void *arg);
 
 /* --- h2_stream.c --------------------------------------------------------- */
 
 /* A new one, on c->streams.  NULL: no memory. */
 struct h2_stream *h2_stream_new(struct h2_conn *c);
+/* It has, or will have, an owner. */
+void h2_stream_count(struct h2_stream *s);
 /* Its owner is to be told. */
 void h2_stream_news(struct h2_stream *s);
 /* Nothing comes or goes any more; unless both ends were there already. */

@@ -80,24 +80,24 @@ static struct h2_block *
 block_of(const struct http_new_request *req,
     const struct http_new_response *res, const struct field_list *trailers)
 {
+	static uint8_t room[H2_WRITE_MAX(LIMIT_HEAD_SIZE)];
+	struct wr w = wr_of(room, sizeof(room));
 	struct h2_block *b = h2_block_new();
-	uint8_t *p = b == NULL ? NULL : buf_room(&b->fields, b->fields.max);
 
-	if (p == NULL) {
-		h2_block_free(b);
+	if (b == NULL)
 		return NULL;
-	}
-	struct wr w = wr_of(p, b->fields.max);
 	if (req != NULL)
 		h2_put_request_list(&w, req);
 	else if (res != NULL)
 		h2_put_response_list(&w, res);
 	else
 		h2_put_trailer_list(&w, trailers);
-	buf_added(&b->fields, w.n);
 	b->secret =
 	    req != NULL && (req->n_credentials != 0 || req->n_parameters != 0);
-	if (w.bad) {
+	bool ok = !w.bad && buf_put(&b->fields, wr_slice(&w));
+	if (b->secret)
+		explicit_bzero(room, w.n);
+	if (!ok) {
 		h2_block_free(b);
 		return NULL;
 	}

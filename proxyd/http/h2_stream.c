@@ -160,15 +160,21 @@ stream_touched(struct stream *base)
 	h2_wake(s->c);
 }
 
-/* Its owner has closed it: for once. */
+void
+h2_stream_count(struct h2_stream *s)
+{
+	if (!s->told)
+		s->c->n_streams++;
+	s->told = true;
+}
+
+/* Its owner has closed it. */
 static void
 leave(struct h2_stream *s)
 {
-	if (s->left)
-		return;
-	s->left = true;
-	if (--s->c->n_streams == 0)
+	if (s->told && --s->c->n_streams == 0)
 		s->c->has_news = true; /* idle */
+	s->told = false;
 }
 
 /* No list of the connection's has it any more. */
@@ -267,8 +273,10 @@ h2_stream_new(struct h2_conn *c)
 	STAILQ_INIT(&s->heads);
 	STAILQ_INIT(&s->sending);
 	TAILQ_INIT(&s->more);
+	/* What the connection's dial and its address were is true of it. */
+	s->base.tag = c->bytes->tag;
+	memcpy(s->base.peer, c->bytes->peer, sizeof(s->base.peer));
 	TAILQ_INSERT_TAIL(&c->streams, s, all);
-	c->n_streams++;
 	return s;
 }
 

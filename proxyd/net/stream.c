@@ -366,10 +366,12 @@ stream_take(struct stream *s, size_t n)
 {
 	bool was_full = stream_is_full(s);
 
+	if (n == 0)
+		return;
 	stream_buf_drop(&s->in, n);
 	if (s->in.n == 0 && s->in.p != NULL)
 		stream_buf_release(&s->in, false);
-	if (n != 0 && (was_full || s->kick == NULL))
+	if (was_full || s->kick == NULL)
 		stream_kick(s);
 }
 

@@ -198,57 +198,6 @@ h2_streams_share_a_connection(void **state)
 	h2_bed_release(&b);
 }
 
-/* What a close says to the other side. */
-static void
-h2_close_of_a_stream_is_a_reset(void **state)
-{
-	(void)state;
-	struct http_request req;
-	BOTH;
-	struct stream *up = h2_bed_ask(&b.client, "GET", true);
-	struct stream *other = h2_bed_ask(&b.client, "GET", true);
-
-	h2_bed_turn(&b);
-	h2_bed_read(b.server.s[0], &req);
-	stream_close(up);
-	b.client.s[0] = NULL;
-	h2_bed_turn(&b);
-	assert_true(stream_is_broken(b.server.s[0]));
-	assert_int_equal(h2_error(b.server.s[0]), H2_CANCEL);
-	assert_int_equal(stream_reason(b.server.s[0]), REASON_CLIENT_ABORT);
-	assert_string_equal(stream_text(b.server.s[0]), "stream reset: CANCEL");
-	/* The other stream, and the connection, are unharmed. */
-	assert_false(stream_is_broken(b.server.s[1]));
-	h2_bed_answer(b.server.s[1], 204, true);
-	h2_bed_turn(&b);
-	assert_int_equal(h2_bed_status(other), 204);
-	assert_int_equal(h2_n_streams(b.client.c), 1);
-	h2_bed_release(&b);
-}
-
-static void
-h2_reset_passes_a_code_on(void **state)
-{
-	(void)state;
-	BOTH;
-	struct stream *up = h2_bed_ask(&b.client, "GET", true);
-	struct stream *second = h2_bed_ask(&b.client, "GET", true);
-
-	h2_bed_turn(&b);
-	h2_reset(b.server.s[0], H2_ENHANCE_YOUR_CALM);
-	h2_reset(b.server.s[1], H2_REFUSED_STREAM);
-	assert_true(stream_is_broken(b.server.s[0]));
-	h2_bed_turn(&b);
-	assert_true(stream_is_broken(up));
-	assert_int_equal(h2_error(up), H2_ENHANCE_YOUR_CALM);
-	assert_int_equal(stream_reason(up), REASON_UP_RESPONSE);
-	assert_false(h2_was_refused(up));
-	/* Nothing of it was done: it may be asked elsewhere. */
-	assert_true(stream_is_broken(second));
-	assert_true(h2_was_refused(second));
-	h2_bed_release(&b);
-}
-
 /* An answer before its request has ended, then RST_STREAM(NO_ERROR). */
 static void
 h2_early_answer_is_whole(void **state)
@@ -275,74 +224,6 @@ h2_early_answer_is_whole(void **state)
 	assert_slice(stream_peek(up), SLICE("no"));
 	stream_take(up, 2);
 	assert_true(stream_is_eof(up));
-	h2_bed_release(&b);
-}
-
-static void
-h2_shut_loses_no_request(void **state)
-{
-	(void)state;
-	enum err err;
-	struct http_request req;
-	BOTH;
-	h2_bed_turn(&b);
-	h2_shut(b.server.c);
-	/* On its way when the first GOAWAY comes. */
-	struct stream *up = h2_bed_ask(&b.client, "GET", true);
-	h2_bed_turn(&b);
-	assert_true(h2_is_draining(b.client.c) && h2_is_draining(b.server.c));
-	assert_null(h2_open(b.client.c, &err));
-	assert_int_equal(b.server.n, 1);
-	h2_bed_read(b.server.s[0], &req);
-	h2_bed_answer(b.server.s[0], 200, true);
-	h2_bed_turn(&b);
-	assert_int_equal(h2_bed_status(up), 200);
-	/* Both see the end, in due form. */
-	assert_true(h2_is_broken(b.client.c) && h2_is_broken(b.server.c));
-	assert_int_equal(h2_reason(b.client.c), REASON_ALLOW);
-	assert_int_equal(h2_reason(b.server.c), REASON_ALLOW);
-	assert_false(stream_is_broken(up));
-	assert_true(h2_is_over(b.client.c) && h2_is_over(b.server.c));
-	h2_bed_release(&b);
-}
-
-static void
-h2_close_of_a_connection_breaks_its_streams(void **state)
-{
-	(void)state;
-	BOTH;
-	struct stream *up = h2_bed_ask(&b.client, "GET", true);
-	struct stream *own = NULL;
-
-	h2_bed_turn(&b);
-	own = b.server.s[0];
-	h2_close(b.server.c);
-	b.server.c = NULL;
-	assert_true(stream_is_broken(own));
-	assert_null(h2_conn_of(own));
-	h2_bed_turn(&b);
-	assert_true(h2_is_broken(b.client.c));
-	assert_true(stream_is_broken(up));
-	assert_int_equal(h2_reason(b.client.c), REASON_UP_RESPONSE);
-	h2_bed_release(&b);
-}
-
-static void
-h2_lost_connection_breaks_its_streams(void **state)
-{
-	(void)state;
-	BOTH;
-	struct stream *up = h2_bed_ask(&b.client, "GET", true);
-
-	h2_bed_turn(&b);
-	b.to_server.broken = b.to_client.broken = true;
-	h2_bed_turn(&b);
-	assert_true(stream_is_broken(up));
-	assert_int_equal(stream_reason(up), REASON_UP_RESPONSE);
-	assert_string_equal(stream_text(up), "connection reset");
-	assert_true(stream_is_broken(b.server.s[0]));
-	assert_int_equal(stream_reason(b.server.s[0]), REASON_CLIENT_ABORT);
-	assert_true(h2_is_over(b.client.c));
 	h2_bed_release(&b);
 }
 
@@ -390,41 +271,6 @@ h2_survives_every_cut(void **state)
 	}
 }
 
-/* A side may go at any point; then the other sees it broken, not whole. */
-static void
-h2_stream_closed_at_any_time_is_cleared_away(void **state)
-{
-	(void)state;
-	fill_pattern();
-	for (int when = 0; when < 6; when++) {
-		struct http_request req;
-		BOTH;
-		b.to_client.window = 1000; /* frames of ours wait in line */
-		struct stream *up = h2_bed_ask(&b.client, "GET", true);
-		h2_bed_turn(&b);
-		struct stream *s = b.server.s[0];
-		if (when > 0)
-			h2_bed_read(s, &req);
-		if (when > 1)
-			h2_bed_answer(s, 200, false);
-		if (when > 2)
-			assert_true(stream_put(s, slice_of(pattern, 60000)));
-		if (when > 3)
-			h2_bed_turn(&b);
-		if (when > 4)
-			stream_shut(s);
-		stream_close(s);
-		b.server.s[0] = NULL;
-		h2_bed_turn(&b);
-		assert_int_equal(h2_n_streams(b.server.c), 0);
-		b.to_client.window = SIZE_MAX;
-		h2_bed_turn(&b);
-		assert_true(stream_is_broken(up));
-		assert_false(stream_is_eof(up));
-		h2_bed_release(&b);
-	}
-}
-
 int
 main(void)
 {
@@ -433,15 +279,9 @@ main(void)
 		cmocka_unit_test(h2_carries_trailers_each_way),
 		cmocka_unit_test(h2_window_is_opened_by_taking_alone),
 		cmocka_unit_test(h2_streams_share_a_connection),
-		cmocka_unit_test(h2_close_of_a_stream_is_a_reset),
-		cmocka_unit_test(h2_reset_passes_a_code_on),
 		cmocka_unit_test(h2_early_answer_is_whole),
-		cmocka_unit_test(h2_shut_loses_no_request),
-		cmocka_unit_test(h2_close_of_a_connection_breaks_its_streams),
-		cmocka_unit_test(h2_lost_connection_breaks_its_streams),
 		cmocka_unit_test(h2_extended_connect_is_offered_on_demand),
 		cmocka_unit_test(h2_survives_every_cut),
-		cmocka_unit_test(h2_stream_closed_at_any_time_is_cleared_away),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
