@@ -242,14 +242,15 @@ is_http(const struct event *e)
 	return slice_eq_str(scheme, "http") || slice_eq_str(scheme, "https");
 }
 
-/* Such as a rule can have; a WebSocket is opened by a GET. */
+/* Such as a rule can have; or that opens a WebSocket. */
 static bool
 is_method(const struct event *e)
 {
 	uint32_t bit = method_bit(event_text_of(e, FIELD_METHOD));
 
 	if (event_number_of(e, FIELD_UPGRADE) != 0)
-		return bit == METHOD_BIT(METHOD_GET);
+		return bit == METHOD_BIT(METHOD_GET) ||
+		    slice_eq_str(event_text_of(e, FIELD_METHOD), "CONNECT");
 	return bit != 0;
 }
 

@@ -59,7 +59,7 @@ count_down(struct request *r)
 {
 	struct stage *stage;
 
-	if (!r->facts.upgrade || !spend_wants_body(&r->spend))
+	if (!spend_wants_body(&r->spend))
 		return true;
 	stage = spend_stage(&r->spend, SPEND_DOWN);
 	if (stage != NULL)
@@ -72,14 +72,15 @@ request_answered(struct exchange *x, void *arg)
 {
 	struct request *r = arg;
 	const struct http_response *res = &x->res;
+	bool opens = exchange_is_switch(x);
 	struct stage *mask;
 
-	if (res->status == 101 && !count_down(r))
+	if (opens && !count_down(r))
 		return refuse(r, REASON_INTERNAL, "out of memory");
 	if (!r->verdict.search_answer || r->forms == NULL)
 		return true;
 	mask_head(r);
-	if (res->status < 200 || res->body == HTTP_BODY_NONE)
+	if (opens || res->status < 200 || res->body == HTTP_BODY_NONE)
 		return true;
 	if (!is_plain(res))
 		return refuse(r, REASON_UP_RESPONSE,

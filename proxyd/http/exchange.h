@@ -143,6 +143,9 @@ void exchange_release(struct exchange *x);
 /* Do what can be done now; returns the phase. */
 enum exchange_phase exchange_run(struct exchange *x);
 
+/* Is x->res what opens the WebSocket that x->req asks for? */
+bool exchange_is_switch(const struct exchange *x);
+
 /* True in DONE if another request may come on the client's connection. */
 bool exchange_may_continue(const struct exchange *x);
 

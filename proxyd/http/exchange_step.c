@@ -207,7 +207,10 @@ static enum exchange_step
 informational(struct exchange *x)
 {
 	if (x->res.status == 101)
-		return exchange_switch(x);
+		return exchange_is_switch(x) ?
+		    exchange_switch(x) :
+		    exchange_fail(x, REASON_UP_RESPONSE,
+			"switches protocols unasked");
 	if (++x->n_informational > LIMIT_INFORMATIONAL)
 		return exchange_fail(x, REASON_UP_RESPONSE, "too many 1xx");
 	/* HTTP/1.0 does not know them (RFC 9110 15.2). */
@@ -255,12 +258,10 @@ read_answer(struct exchange *x)
 	}
 	if (x->res.status < 200)
 		return informational(x);
-	/* What the client sent behind it is no other request, and what the
-	 * origin made of it nobody knows. */
-	if (x->upgrade) {
-		x->close = true;
-		x->res.keep_alive = false;
-	}
+	if (exchange_is_switch(x))
+		return exchange_switch(x);
+	if (x->upgrade)
+		exchange_stay(x);
 	if (!x->ops->answered(x, x->arg))
 		return exchange_fail(x, x->refusal.reason, x->fail.detail);
 	if (!exchange_relay_head(x))
@@ -283,7 +284,8 @@ exchange_step_send(struct exchange *x)
 		return exchange_fail(x, REASON_LIMIT_TIME,
 		    "no byte of an answer in time");
 	exchange_note_progress(x);
-	if (!carry_up(x, &step))
+	/* What goes into a WebSocket waits until there is one. */
+	if (!x->upgrade && !carry_up(x, &step))
 		return step;
 	return read_answer(x);
 }

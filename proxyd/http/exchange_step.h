@@ -50,11 +50,10 @@ void exchange_note_progress(struct exchange *x);
 /* Write the answer's head (or a 1xx) to the client. */
 bool exchange_relay_head(struct exchange *x);
 
-/* A 101 has come: TUNNEL, if it is one that was asked for and verified. */
+/* x->res opens what x->req asks for: TUNNEL, if it can be verified. */
 enum exchange_step exchange_switch(struct exchange *x);
-
-/* The answer that opens it was put: TUNNEL. */
-enum exchange_step exchange_open_tunnel(struct exchange *x);
+/* It does not: the exchange goes on as any other, but as the last. */
+void exchange_stay(struct exchange *x);
 
 /* The only writer of x->phase; arms the phase's limit. */
 enum exchange_step exchange_enter(struct exchange *x, enum exchange_phase to);

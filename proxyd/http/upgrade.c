@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A WebSocket over HTTP/1.1: the 101 that opens it, verified, then bytes both
- * ways as they come.  Nobody reads them; what limits them are the stages that
- * the exchange's owner added.
+ * A WebSocket: the answer that opens it, verified (a 101; over HTTP/2, where
+ * the stream itself is the way, a 2xx), then bytes both ways as they come.
+ * Nobody reads them; what limits them are the stages that the exchange's owner
+ * added.
  *
- * What the client sent before the 101 waits in its stream until then: to an
- * origin that does not switch it would be the next request.
+ * What the client sent before waits in its stream until then: over HTTP/1.1 it
+ * would be the next request to an origin that does not switch.
  *
- * Source: RFC 6455 4; RFC 9110 7.8.
+ * Source: RFC 6455 4; RFC 9110 7.8; RFC 8441 5.
  */
 #include "wire/upgrade.h"
 #include "base/base64.h"
@@ -15,6 +16,15 @@
 #include "http/exchange_step.h"
 
 #define ACCEPT_SIZE BASE64_SIZE(DIGEST_SHA1_SIZE)
+
+bool
+exchange_is_switch(const struct exchange *x)
+{
+	if (!x->upgrade)
+		return false;
+	return x->req.protocol.n == 0 ? x->res.status == 101 :
+					x->res.status / 100 == 2;
+}
 
 /* What answers the key of the request.  False: no memory. */
 static bool
@@ -34,14 +44,21 @@ accept_of(const struct http_request *req, char out[ACCEPT_SIZE])
 	return true;
 }
 
+static enum exchange_step
+open_tunnel(struct exchange *x)
+{
+	x->status = x->res.status;
+	x->close = true;
+	way_set(&x->up, HTTP_BODY_UNTIL_CLOSE, HTTP_BODY_UNTIL_CLOSE, 0);
+	way_set(&x->down, HTTP_BODY_UNTIL_CLOSE, HTTP_BODY_UNTIL_CLOSE, 0);
+	return exchange_enter(x, EXCHANGE_TUNNEL);
+}
+
 enum exchange_step
 exchange_switch(struct exchange *x)
 {
 	char accept[ACCEPT_SIZE];
 
-	if (!x->upgrade)
-		return exchange_fail(x, REASON_UP_RESPONSE,
-		    "switches protocols unasked");
 	if (!accept_of(&x->req, accept))
 		return exchange_fail(x, REASON_INTERNAL, "out of memory");
 	const char *why = upgrade_check_answer(&x->req, &x->res,
@@ -52,17 +69,21 @@ exchange_switch(struct exchange *x)
 		return exchange_fail(x, x->refusal.reason, x->fail.detail);
 	if (!exchange_relay_head(x))
 		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
-	return exchange_open_tunnel(x);
+	return open_tunnel(x);
 }
 
-enum exchange_step
-exchange_open_tunnel(struct exchange *x)
+void
+exchange_stay(struct exchange *x)
 {
-	x->status = x->res.status;
+	/* What the client sent behind it is no other request, and what the
+	 * origin made of it nobody knows. */
 	x->close = true;
-	way_set(&x->up, HTTP_BODY_UNTIL_CLOSE, HTTP_BODY_UNTIL_CLOSE, 0);
-	way_set(&x->down, HTTP_BODY_UNTIL_CLOSE, HTTP_BODY_UNTIL_CLOSE, 0);
-	return exchange_enter(x, EXCHANGE_TUNNEL);
+	x->res.keep_alive = false;
+	if (x->up.done)
+		return;
+	/* Over HTTP/2 the request would have gone on. */
+	x->up.done = true;
+	stream_shut(x->upstream);
 }
 
 /* One direction: what has come, then the end of it.  False: it is to be cut. */

@@ -58,6 +58,13 @@ bool policy_judges_value(const struct program *p, struct slice host,
     struct slice key);
 
 /*
+ * Could a rule allow a WebSocket to that host and port, expired or not?  Where
+ * none could, HTTP/2 offers none (RFC 8441 3).
+ */
+bool policy_may_upgrade(const struct program *p, struct slice host,
+    uint16_t port);
+
+/*
  * The one line that tells people which rule was missing, for 403 bodies and
  * `explain`: such as "no rule allows DELETE on api.test/repos; nearest: rule
  * `issues` (policy.yaml:7) allows GET, HEAD".  Written to `out`, cut at `max`.

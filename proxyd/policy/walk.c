@@ -200,6 +200,9 @@ walk_prepare(struct walk_request *r, const struct facts *f, uint8_t *folded)
 
 	*r = (struct walk_request){ .facts = f,
 		.method = method_bit(f->method) };
+	/* Over HTTP/2 a CONNECT opens a WebSocket (RFC 8441 4), else a GET. */
+	if (f->upgrade && slice_eq(f->method, SLICE("CONNECT")))
+		r->method = METHOD_BIT(METHOD_GET);
 	if (f->path.n > LIMIT_PATH_SIZE)
 		return; /* longer than any canonical path: matches nothing */
 	r->encoded_slash = has_encoded_slash(f->path);
@@ -228,5 +231,21 @@ policy_judges_value(const struct program *p, struct slice host,
 		    slice_eq(key, SLICE("service")))
 			return true;
 	}
+	return false;
+}
+
+bool
+policy_may_upgrade(const struct program *p, struct slice host, uint16_t port)
+{
+	struct host_matches found;
+	struct walk w;
+
+	hostset_match(&p->image, host, &found);
+	walk_init(&w, &p->image, &found, NULL);
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
+		if (!walk_is_deny(&p->image, r) &&
+		    scheme_is_upgrade(scheme_of(&p->image, r)) &&
+		    image_word(&p->image, TABLE_ROUTES, r, ROUTE_PORT) == port)
+			return true;
 	return false;
 }

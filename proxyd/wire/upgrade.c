@@ -41,13 +41,13 @@ find_one(const struct field_list *list, struct slice name, struct slice *value)
 enum upgrade
 upgrade_asked(const struct http_request *req)
 {
-	struct slice only = { 0 };
+	struct slice only = req->protocol;
 
 	if (!req->has_upgrade)
 		return UPGRADE_NONE;
-	if (elements(&req->fields, SLICE("upgrade"), &only) != 1)
+	if (only.n == 0 && elements(&req->fields, SLICE("upgrade"), &only) != 1)
 		return UPGRADE_OTHER;
-	if (ascii_eq_fold(only, SLICE("h2c")))
+	if (req->protocol.n == 0 && ascii_eq_fold(only, SLICE("h2c")))
 		return UPGRADE_NONE;
 	return ascii_eq_fold(only, SLICE("websocket")) ? UPGRADE_WEBSOCKET :
 							 UPGRADE_OTHER;
@@ -90,11 +90,30 @@ names_fields(const struct http_request *req)
 	return false;
 }
 
-const char *
-upgrade_check_request(const struct http_request *req)
+static bool
+is_version_13(const struct http_request *req)
 {
 	struct slice version;
 
+	return find_one(&req->fields, SLICE("sec-websocket-version"),
+		   &version) &&
+	    slice_eq(version, SLICE("13"));
+}
+
+/* Over HTTP/2: the stream itself is the way. */
+static const char *
+check_connect(const struct http_request *req)
+{
+	if (req->body != HTTP_BODY_OPEN || req->expect != HTTP_EXPECT_NONE)
+		return "a WebSocket is opened by a request that goes on";
+	return is_version_13(req) ? NULL : "Sec-WebSocket-Version is not 13";
+}
+
+const char *
+upgrade_check_request(const struct http_request *req)
+{
+	if (req->protocol.n != 0)
+		return check_connect(req);
 	if (req->is_http10 || !slice_eq(req->method, SLICE("GET")))
 		return "a WebSocket is opened by a GET of HTTP/1.1";
 	/* Java's client says that there are 0 bytes of it. */
@@ -107,10 +126,7 @@ upgrade_check_request(const struct http_request *req)
 		return "Connection names a field of the WebSocket";
 	if (!is_key(req))
 		return "Sec-WebSocket-Key is not 16 bytes of Base64, once";
-	if (!find_one(&req->fields, SLICE("sec-websocket-version"), &version) ||
-	    !slice_eq(version, SLICE("13")))
-		return "Sec-WebSocket-Version is not 13";
-	return NULL;
+	return is_version_13(req) ? NULL : "Sec-WebSocket-Version is not 13";
 }
 
 /* Up to its parameters. */
@@ -169,9 +185,8 @@ chose_of_offer(const struct http_request *req, const struct http_response *res)
 		was_offered(req, protocol, only, false));
 }
 
-const char *
-upgrade_check_answer(const struct http_request *req,
-    const struct http_response *res, struct slice accept)
+static const char *
+check_switch(const struct http_response *res, struct slice accept)
 {
 	struct slice only = { 0 };
 
@@ -183,6 +198,18 @@ upgrade_check_answer(const struct http_request *req,
 	if (!find_one(&res->fields, SLICE("sec-websocket-accept"), &only) ||
 	    !slice_eq(only, accept))
 		return "Sec-WebSocket-Accept does not answer the key";
+	return NULL;
+}
+
+const char *
+upgrade_check_answer(const struct http_request *req,
+    const struct http_response *res, struct slice accept)
+{
+	const char *why =
+	    req->protocol.n == 0 ? check_switch(res, accept) : NULL;
+
+	if (why != NULL)
+		return why;
 	if (!chose_of_offer(req, res))
 		return "chooses an extension or protocol not offered";
 	return NULL;

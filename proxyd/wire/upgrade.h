@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a request asks for by `Upgrade`, and the two heads that open a
- * WebSocket over HTTP/1.1.  Tokens are compared whole, never searched for.
+ * What a request asks for by `Upgrade`, over HTTP/2 by `:protocol`, and the two
+ * heads that open a WebSocket.  Tokens are compared whole, never searched for.
  *
- * Source: RFC 6455 4; RFC 9110 7.8.  Stricter: one protocol is asked for and
- *	   one is answered, a key is canonical Base64, the request has no body.
+ * Source: RFC 6455 4; RFC 9110 7.8; RFC 8441 5.  Stricter: one protocol is asked
+ *	   for and one is answered, a key is canonical Base64, the request of
+ *	   HTTP/1.1 has no body.
  * Pure: no allocation, no I/O, no state between calls.
  */
 #ifndef WIRE_UPGRADE_H
@@ -23,7 +24,7 @@ enum upgrade {
 /* What it asks for, whatever else is wrong with it. */
 enum upgrade upgrade_asked(const struct http_request *req);
 
-/* Why it does not open a WebSocket (RFC 6455 4.2.1); NULL: it does. */
+/* Why it does not open a WebSocket (RFC 6455 4.2.1, 8441 5); NULL: it does. */
 const char *upgrade_check_request(const struct http_request *req);
 
 /*
@@ -36,8 +37,9 @@ const char *upgrade_check_request(const struct http_request *req);
 struct slice upgrade_key(const struct http_request *req);
 
 /*
- * Why a 101 to `req` is not the answer of an origin that understood it (RFC
- * 6455 4.1); NULL: it is.  `accept` is what its Sec-WebSocket-Accept has to be.
+ * Why a 101 to `req` (over HTTP/2 a 2xx) is not the answer of an origin that
+ * understood it (RFC 6455 4.1, 8441 5); NULL: it is.  `accept` is what its
+ * Sec-WebSocket-Accept has to be; HTTP/2 has none.
  */
 const char *upgrade_check_answer(const struct http_request *req,
     const struct http_response *res, struct slice accept);

@@ -149,6 +149,19 @@ def test_messages_go_both_ways_and_are_counted(bed, live, url):
     assert len(got.find(event='request.begin')) == (1 if tls else 0), got
 
 
+def test_check_and_explain_know_them(bed):
+    here = bed_of(bed, RULES)
+    code, out, _ = here.duenna('check')
+    assert code == 0 and 'behind the upgrade is not searched' in out, out
+    code, out, _ = here.duenna('explain', 'wss://api.test:9443/live/x')
+    assert code == 0 and 'rule `live`' in out and \
+        'carries credential `api`' in out, out
+    code, out, _ = here.duenna('explain', 'https://api.test:9443/small')
+    assert code == 1 and 'http.path_denied' in out, out
+    code, out, _ = here.duenna('explain', 'wss://ok.test/')
+    assert code == 1 and '`- allow: wss://ok.test/**`' in out, out
+
+
 def test_without_a_rule_the_client_is_told_403(bed, live):
     here = bed_of(bed, RULES)
     got = python(here, 'wss://api.test:9443/other')

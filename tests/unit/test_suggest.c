@@ -124,6 +124,7 @@ what_was_refused_is_allowed_and_nothing_beside_it(void **state UNUSED)
 		{ "GET", "wss://api.test/read/live?v=1" },
 		{ "GET", "wss://evil.test:8443/s" },
 		{ "GET", "ws://plain.test/w" },
+		{ "CONNECT", "wss://plain.test/h2" },
 	};
 	static const char *const others[][2] = {
 		{ "PUT", "https://api.test/read/x" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "row.h"
+#include "h2_list_bed.h"
 #include "wire/h1_head.h"
 #include "wire/upgrade.h"
 
@@ -228,6 +228,94 @@ upgrade_takes_answers_to_what_was_asked(void **state UNUSED)
 	}
 }
 
+/* --- over HTTP/2 ----------------------------------------------------------- */
+
+#define CONNECT                                                          \
+	":method|CONNECT\n:scheme|https\n:path|/s\n:authority|ok.test\n" \
+	":protocol|"
+#define V13 "sec-websocket-version|13\n"
+#define GOES_ON "a WebSocket is opened by a request that goes on"
+
+static const struct {
+	const char *name, *list;
+	bool ends;
+	enum upgrade asked;
+	const char *why; /* NULL: it opens one */
+} connects[] = {
+	{ "the standard's", CONNECT "websocket\n" V13, false, UPGRADE_WEBSOCKET,
+	    NULL },
+	{ "in other letters", CONNECT "WebSocket\n" V13, false,
+	    UPGRADE_WEBSOCKET, NULL },
+	{ "another protocol", CONNECT "connect-udp\n" V13, false, UPGRADE_OTHER,
+	    NULL },
+	{ "h2c", CONNECT "h2c\n" V13, false, UPGRADE_OTHER, NULL },
+	{ "one that ends", CONNECT "websocket\n" V13, true, UPGRADE_WEBSOCKET,
+	    GOES_ON },
+	{ "a length", CONNECT "websocket\n" V13 "content-length|3\n", false,
+	    UPGRADE_WEBSOCKET, GOES_ON },
+	{ "an expectation", CONNECT "websocket\n" V13 "expect|100-continue\n",
+	    false, UPGRADE_WEBSOCKET, GOES_ON },
+	{ "no version", CONNECT "websocket\n", false, UPGRADE_WEBSOCKET,
+	    NO_VERSION },
+	{ "another version", CONNECT "websocket\nsec-websocket-version|8\n",
+	    false, UPGRADE_WEBSOCKET, NO_VERSION },
+};
+
+static void
+upgrade_takes_connects_that_open_one(void **state UNUSED)
+{
+	for (size_t i = 0; i < COUNT_OF(connects); i++) {
+		struct slice list = list_of(connects[i].list);
+		struct http_request req;
+		struct parse_fail fail;
+		print_message("# %s\n", connects[i].name);
+		assert_int_equal(h2_request_take(list, connects[i].ends, &req,
+				     &fail),
+		    PARSE_DONE);
+		assert_int_equal(upgrade_asked(&req), connects[i].asked);
+		const char *why = upgrade_check_request(&req);
+		if (connects[i].why == NULL)
+			assert_null(why);
+		else
+			assert_string_equal(why, connects[i].why);
+		drop(list);
+	}
+}
+
+static void
+upgrade_takes_their_answers(void **state UNUSED)
+{
+	static const struct {
+		const char *list, *why;
+	} rows[] = {
+		{ ":status|200\n", NULL },
+		{ ":status|200\nsec-websocket-protocol|v2\n", NULL },
+		{ ":status|200\nsec-websocket-protocol|v3\n", UNOFFERED },
+		{ ":status|200\nsec-websocket-extensions|x-a\n", UNOFFERED },
+	};
+	struct slice ask = list_of(
+	    CONNECT "websocket\n" V13 "sec-websocket-protocol|v1, v2\n");
+	struct http_request req;
+	struct parse_fail fail;
+
+	assert_int_equal(h2_request_take(ask, false, &req, &fail), PARSE_DONE);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct slice list = list_of(rows[i].list);
+		struct http_response res;
+		assert_int_equal(h2_response_take(list, false, req.method, &res,
+				     &fail),
+		    PARSE_DONE);
+		const char *why =
+		    upgrade_check_answer(&req, &res, (struct slice){ 0 });
+		if (rows[i].why == NULL)
+			assert_null(why);
+		else
+			assert_string_equal(why, rows[i].why);
+		drop(list);
+	}
+	drop(ask);
+}
+
 int
 main(void)
 {
@@ -235,6 +323,8 @@ main(void)
 		cmocka_unit_test(upgrade_knows_what_is_asked),
 		cmocka_unit_test(upgrade_takes_requests_that_open_one),
 		cmocka_unit_test(upgrade_takes_answers_to_what_was_asked),
+		cmocka_unit_test(upgrade_takes_connects_that_open_one),
+		cmocka_unit_test(upgrade_takes_their_answers),
 	};
 
 	return cmocka_run_group_tests_name("upgrade", tests, NULL, NULL);

@@ -40,6 +40,10 @@ static const struct {
 	{ "GET", "https://live.test/v1/events", "allow", "rest" },
 	{ "POST", "https://live.test/v1/events", "allow", "rest" },
 	{ "POST", "wss://live.test/v1/events", "http.method_denied", "live" },
+	/* Over HTTP/2 it is opened by a CONNECT. */
+	{ "CONNECT", "wss://live.test/v1/events", "allow", "live" },
+	{ "CONNECT", "https://live.test/v1/events", "http.method_denied",
+	    "rest" },
 	{ "GET", "wss://live.test/v2", "http.path_denied", "live" },
 	/* What denies requests denies those that ask for an upgrade. */
 	{ "GET", "wss://live.test/v1/admin/x", "deny.rule", "no" },
@@ -145,6 +149,32 @@ policy_knows_no_connection_of_them(void **state)
 }
 
 static void
+policy_knows_where_one_could_be_allowed(void **state)
+{
+	static const struct {
+		const char *host;
+		uint16_t port;
+		bool may;
+	} places[] = {
+		{ "live.test", 443, true },
+		{ "live.test", 80, false },
+		{ "plain.test", 8080, true },
+		{ "x.wild.test", 443, true },
+		{ "x.y.wild.test", 443, false },
+		{ "both.test", 443, true },
+		{ "web.test", 443, false }, /* a deny rule */
+		{ "evil.test", 443, false },
+	};
+	const struct bed *b = *state;
+
+	for (size_t i = 0; i < COUNT_OF(places); i++)
+		assert_int_equal(policy_may_upgrade(b->program,
+				     slice_of_str(places[i].host),
+				     places[i].port),
+		    places[i].may);
+}
+
+static void
 explain_shows_the_line_that_was_missing(void **state)
 {
 	const struct bed *b = *state;
@@ -230,6 +260,7 @@ main(void)
 		cmocka_unit_test(policy_allows_upgrades_by_their_rules_alone),
 		cmocka_unit_test(policy_attaches_to_the_request_that_asks),
 		cmocka_unit_test(policy_knows_no_connection_of_them),
+		cmocka_unit_test(policy_knows_where_one_could_be_allowed),
 		cmocka_unit_test(explain_shows_the_line_that_was_missing),
 		cmocka_unit_test(load_refuses_what_says_nothing_of_them),
 		cmocka_unit_test(load_says_what_only_stands_for),
