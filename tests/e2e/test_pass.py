@@ -239,7 +239,7 @@ def test_check_says_what_is_given_up(bed):
     ('http://pin.test:443/', 1, 'denied: http.upgrade'),
     ('tcp://db.test', 2, "write 'tcp://HOST:PORT'"),
     ('tls://pin.test/x', 2, "write 'tls://HOST:PORT'"),
-    ('ftp://pin.test', 2, 'https://, http://, tls:// or tcp://')])
+    ('ftp://pin.test', 2, 'http://, wss://, ws://, tls:// or tcp://')])
 def test_explain_knows_what_passes_unread(bed, url, status, said):
     here = bed('- allow: tls://pin.test\n- allow: tcp://db.test:5432\n')
     got, out, err = here.duenna('explain', url)

@@ -16,7 +16,7 @@
  */
 struct script {
 	const char *name;
-	bool tls;
+	bool tls, is_tunnel;
 	const char *asks, *arrives, *answers, *returns;
 	size_t front[2], room;
 };
