@@ -20,10 +20,10 @@
 bool
 exchange_is_switch(const struct exchange *x)
 {
-	if (!x->upgrade)
-		return false;
-	return x->req.protocol.n == 0 ? x->res.status == 101 :
-					x->res.status / 100 == 2;
+	bool is_h2 = x->req.protocol.n != 0;
+
+	return x->upgrade &&
+	    (is_h2 ? x->res.status / 100 == 2 : x->res.status == 101);
 }
 
 /* What answers the key of the request.  False: no memory. */

@@ -104,53 +104,54 @@ says(const char *text)
 	return strstr(buf_text(&yaml), text) != NULL;
 }
 
+static const char *const asked[][2] = {
+	{ "POST", "https://api.test/read/x" },
+	{ "GET", "https://api.test/other" },
+	{ "GET", "https://api.test/find?kind=b&page=3" },
+	{ "GET", "https://evil.test/" },
+	{ "GET", "https://evil.test:8443/port?a=1&b" },
+	{ "PUT", "http://plain.test/x/y/" },
+	{ "GET", "https://odd.test/a*b" },
+	{ "GET", "https://odd.test/%2Fa" },
+	{ "GET", "https://odd.test/'q'!$&(),;=:@~._-" },
+	{ "GET", "https://odd.test/s/s?x=1&x=2" },
+	{ "GET", "https://odd.test/t/t?a%20b=1" },
+	{ "GET", "https://odd.test/u/u?others=1" },
+	{ "GET", "https://odd.test/v/v?k=1;2" },
+	{ "GET", "wss://api.test/read/live?v=1" },
+	{ "GET", "wss://evil.test:8443/s" },
+	{ "GET", "ws://plain.test/w" },
+	{ "CONNECT", "wss://plain.test/h2" },
+};
+
+static const char *const others[][2] = {
+	{ "PUT", "https://api.test/read/x" },
+	{ "GET", "https://api.test/read/x" },
+	{ "POST", "https://api.test/read/y" },
+	{ "GET", "https://api.test/other/x" },
+	{ "GET", "https://api.test/other?x" },
+	{ "GET", "https://api.test/find?kind=c&page=3" },
+	{ "GET", "https://api.test/find?kind=b&page=3&more=1" },
+	{ "GET", "https://evil.test/x" },
+	{ "HEAD", "https://evil.test/" },
+	{ "GET", "https://sub.evil.test/" },
+	{ "GET", "http://evil.test/" },
+	{ "GET", "https://evil.test/port?a=1&b" },
+	{ "GET", "https://evil.test:8443/port?a=1" },
+	{ "PUT", "http://plain.test/x/y/z" },
+	{ "GET", "https://odd.test/axb" },
+	{ "GET", "https://odd.test/a" },
+	{ "GET", "https://api.test/read/live?v=1" },
+	{ "GET", "wss://api.test/read/live" },
+	{ "GET", "wss://evil.test/s" },
+	{ "GET", "https://evil.test:8443/s" },
+	{ "GET", "http://plain.test/w" },
+	{ "GET", "wss://evil.test/" },
+};
+
 static void
 what_was_refused_is_allowed_and_nothing_beside_it(void **state UNUSED)
 {
-	static const char *const asked[][2] = {
-		{ "POST", "https://api.test/read/x" },
-		{ "GET", "https://api.test/other" },
-		{ "GET", "https://api.test/find?kind=b&page=3" },
-		{ "GET", "https://evil.test/" },
-		{ "GET", "https://evil.test:8443/port?a=1&b" },
-		{ "PUT", "http://plain.test/x/y/" },
-		{ "GET", "https://odd.test/a*b" },
-		{ "GET", "https://odd.test/%2Fa" },
-		{ "GET", "https://odd.test/'q'!$&(),;=:@~._-" },
-		{ "GET", "https://odd.test/s/s?x=1&x=2" },
-		{ "GET", "https://odd.test/t/t?a%20b=1" },
-		{ "GET", "https://odd.test/u/u?others=1" },
-		{ "GET", "https://odd.test/v/v?k=1;2" },
-		{ "GET", "wss://api.test/read/live?v=1" },
-		{ "GET", "wss://evil.test:8443/s" },
-		{ "GET", "ws://plain.test/w" },
-		{ "CONNECT", "wss://plain.test/h2" },
-	};
-	static const char *const others[][2] = {
-		{ "PUT", "https://api.test/read/x" },
-		{ "GET", "https://api.test/read/x" },
-		{ "POST", "https://api.test/read/y" },
-		{ "GET", "https://api.test/other/x" },
-		{ "GET", "https://api.test/other?x" },
-		{ "GET", "https://api.test/find?kind=c&page=3" },
-		{ "GET", "https://api.test/find?kind=b&page=3&more=1" },
-		{ "GET", "https://evil.test/x" },
-		{ "HEAD", "https://evil.test/" },
-		{ "GET", "https://sub.evil.test/" },
-		{ "GET", "http://evil.test/" },
-		{ "GET", "https://evil.test/port?a=1&b" },
-		{ "GET", "https://evil.test:8443/port?a=1" },
-		{ "PUT", "http://plain.test/x/y/z" },
-		{ "GET", "https://odd.test/axb" },
-		{ "GET", "https://odd.test/a" },
-		{ "GET", "https://api.test/read/live?v=1" },
-		{ "GET", "wss://api.test/read/live" },
-		{ "GET", "wss://evil.test/s" },
-		{ "GET", "https://evil.test:8443/s" },
-		{ "GET", "http://plain.test/w" },
-		{ "GET", "wss://evil.test/" },
-	};
-
 	for (size_t i = 0; i < COUNT_OF(asked); i++)
 		refuse(asked[i][0], asked[i][1]);
 	make();
