@@ -75,6 +75,7 @@
 	X(RELEASES_WAITING, 256, "requests that wait for a secret")            \
 	X(GZIP_RATIO, 200, "bytes that one byte of gzip may become in a body of git's") \
 	X(GZIP_RATIO_FROM, 65536, "bytes of such a body before that counts")   \
+	X(ADVERT_SIZE, 268435456, "what a git server answers to `info/refs`")   \
 	X(PUSH_COMMANDS, 100, "commands of a push, unless a rule says `max_commands`") \
 	X(PUSH_OPTION_SIZE, 1024, "one push option that a rule can name")      \
 	X(PUSH_LIST_SIZE, 1048576, "command list of a push, its options included") \
