@@ -3,11 +3,17 @@
 
 Each row is a program, what it does, what it then prints, and exactly the
 requests that are on record for it.  A program that this machine has not is
-skipped."""
+skipped.  Of what stands in the home of whoever runs the tests (pyenv, rustup,
+bun, deno) the bed's user sees what it is shown: mounted, read-only, into its
+own."""
+import contextlib
+import glob
 import gzip
 import hashlib
 import io
 import json
+import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -87,6 +93,42 @@ apt-get "$@" update && apt-cache "$@" show tiny
 APT_PATHS = ['InRelease', 'Release', 'Release.gpg', 'main/binary-amd64/Packages']
 
 
+HOME = os.environ.get('HOME', '/root')
+
+
+def newest_python():
+    """The newest Python of pyenv, of those that are strict by default."""
+    found = [(tuple(map(int, m[1].split('.'))), m[0]) for m in (
+        re.match(r'.*/(3\.\d+\.\d+)$', path) for path in
+        glob.glob(HOME + '/.pyenv/versions/*')) if m]
+    return max((v for v in found if v[0] >= (3, 13)), default=(0, None))[1]
+
+
+def toolchain():
+    return max(glob.glob(HOME + '/.rustup/toolchains/stable-*'), default=None)
+
+
+# Where it is shown in the sandbox, and what is there.
+OWN = {'.pyenv': newest_python(), '.rustup': toolchain(),
+       '.bun': HOME + '/.bun', '.deno': HOME + '/.deno'}
+CARGO = '''mkdir -p cargo/src cargo/.cargo && cd cargo && touch src/lib.rs
+cat >Cargo.toml <<END
+[package]
+name = "mine"
+version = "0.1.0"
+[dependencies]
+tiny = "1"
+END
+cat >.cargo/config.toml <<END
+[source.crates-io]
+replace-with = "row"
+[source.row]
+registry = "sparse+URL/_row/"
+END
+PATH=$HOME/.rustup/bin:$PATH CARGO_HOME=$PWD/home cargo fetch -q && ls home/registry/cache/*
+'''
+
+
 def apt(scheme):
     name = 'apt-' + scheme
     return ('apt-get', APT.replace('NAME', name).replace(
@@ -164,6 +206,20 @@ CLIENTS = {
     'pip': ('pip3', 'pip3 install -q --no-cache-dir --target pip '
             '--index-url URL/_row/simple tiny && cat pip/tiny.py', 'tiny = 1',
             get('_row/simple/tiny/', '_row/tiny-1-py3-none-any.whl')),
+    'python3.13': ('~/.pyenv/bin/python3', 'LD_LIBRARY_PATH=$HOME/.pyenv/lib '
+                   '~/.pyenv/bin/python3 -c "import ssl, '
+                   'urllib.request as u; assert ssl.create_default_context()'
+                   '.verify_flags & ssl.VERIFY_X509_STRICT; '
+                   'print(u.urlopen(\'URL/a\').read().decode())"',
+                   'hello from ok.test/python3.13', get('a')),
+    'cargo': ('~/.rustup/bin/cargo', CARGO, 'tiny-1.0.0.crate',
+              get('_row/config.json', '_row/ti/ny/tiny',
+                  '_row/crates/tiny/1.0.0/download')),
+    'bun': ('~/.bun/bin/bun', '~/.bun/bin/bun -e "console.log(await (await '
+            'fetch(\'URL/a\')).text())"', 'hello from ok.test/bun', get('a')),
+    'deno': ('~/.deno/bin/deno', 'DENO_NO_UPDATE_CHECK=1 ~/.deno/bin/deno eval '
+             '"console.log(await (await fetch(\'URL/a\')).text())"',
+             'hello from ok.test/deno', get('a')),
     'apt-http': apt('http'),
     'apt-https': apt('https'),
     'chromium': ('chromium', 'timeout 40 chromium --headless --no-sandbox '
@@ -203,6 +259,23 @@ def package(name, url):
         answer(out.getvalue(), 'application/octet-stream')
 
 
+def cargo_package():
+    """(index, what is downloaded) of a small package for cargo."""
+    out = io.BytesIO()
+    files = {'Cargo.toml': '[package]\nname = "tiny"\nversion = "1.0.0"\n',
+             'src/lib.rs': ''}
+    with tarfile.open(fileobj=out, mode='w:gz') as tar:
+        for each, text in files.items():
+            info = tarfile.TarInfo('tiny-1.0.0/' + each)
+            info.size = len(text)
+            tar.addfile(info, io.BytesIO(text.encode()))
+    index = {'name': 'tiny', 'vers': '1.0.0', 'deps': [], 'features': {},
+             'cksum': hashlib.sha256(out.getvalue()).hexdigest(),
+             'yanked': False}
+    return answer(json.dumps(index) + '\n'), \
+        answer(out.getvalue(), 'application/octet-stream')
+
+
 def wheel():
     out, info = io.BytesIO(), 'tiny-1.dist-info/'
     with zipfile.ZipFile(out, 'w') as z:
@@ -232,6 +305,7 @@ def archive():
 def rows():
     """What the origin answers at /_row/."""
     tiny = package('tiny', OK + 'npm/_row/tiny.tgz')
+    index, download = cargo_package()
     scoped = package('@acme/scoped', OK + 'npm/_row/scoped.tgz')
     link = '<a href="/pip/_row/tiny-1-py3-none-any.whl">tiny-1</a>'
     return {
@@ -239,6 +313,9 @@ def rows():
                         status='206 Partial Content'),
         'gzip': answer(gzip.compress(b'unpacked'), 'text/plain',
                        'Content-Encoding: gzip'),
+        'config.json': answer('{"dl": "%scargo/_row/crates"}' % OK,
+                              'application/json'),
+        'ti/ny/tiny': index, 'crates/tiny/1.0.0/download': download,
         'tiny': tiny[0], 'tiny.tgz': tiny[1],
         '@acme%2Fscoped': scoped[0], 'scoped.tgz': scoped[1],
         '-/npm/v1/security/advisories/bulk': answer('{}', 'application/json'),
@@ -256,6 +333,10 @@ def rows():
 def missing(name):
     """Why this client cannot be tried here, or None."""
     program = CLIENTS[name][0]
+    if program.startswith('~/'):
+        part, _, rest = program[2:].partition('/')
+        return None if OWN[part] and os.path.exists(
+            '%s/%s' % (OWN[part], rest)) else program + ' is not there'
     if not shutil.which(program, path='/usr/bin:/bin'):
         return program + ' is not installed'
     module = name.partition('python-')[2]
@@ -271,6 +352,26 @@ RUN_ALL = '''for c in clients/*.sh; do
 done'''
 
 
+@contextlib.contextmanager
+def shown(home):
+    """What is OWN and here, mounted into this home."""
+    mounted = []
+    try:
+        for part in sorted({CLIENTS[name][0][2:].partition('/')[0]
+                            for name in CLIENTS if not missing(name) and
+                            CLIENTS[name][0].startswith('~/')}):
+            where = '%s/%s' % (home, part)
+            os.mkdir(where)
+            subprocess.run(['mount', '--bind', OWN[part], where], check=True)
+            mounted.append(where)
+            subprocess.run(['mount', '-o', 'remount,bind,ro', where],
+                           check=True)
+        yield
+    finally:
+        for where in mounted:
+            subprocess.run(['umount', where], check=True)
+
+
 @pytest.fixture(scope='module')
 def everyone(peers):
     """One run of all clients that are here: (bed, its result)."""
@@ -284,7 +385,8 @@ def everyone(peers):
             it.write('project/clients/%s.sh' % name,
                      command.replace('URL', OK + name) + '\n')
     give(it.home)
-    got = it.run(RUN_ALL, timeout=400)
+    with shown(it.home):
+        got = it.run(RUN_ALL, timeout=400)
     assert got.exit == 0, got
     yield it, got
     token_is_only_in_its_slot(it)
