@@ -2,6 +2,33 @@
 #include "order.h"
 #include "row.h"
 
+size_t
+order_choose(struct order *o, size_t n)
+{
+	size_t at = o->n++;
+
+	if (o->of[at] == 0)
+		o->pick[at] = 0;
+	o->of[at] = (uint8_t)n;
+	return o->pick[at];
+}
+
+bool
+order_next(struct order *o)
+{
+	while (o->n != 0) {
+		size_t at = o->n - 1;
+		if (o->pick[at] + 1U < o->of[at]) {
+			o->pick[at]++;
+			memset(o->of + o->n, 0, sizeof(o->of) - o->n);
+			return true;
+		}
+		o->of[at] = 0;
+		o->n--;
+	}
+	return false;
+}
+
 uint32_t
 roll(struct play *p, uint32_t sides)
 {

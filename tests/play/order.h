@@ -59,6 +59,12 @@ struct order {
 	uint8_t pick[EVENTS_MAX], of[EVENTS_MAX];
 };
 
+/* The next choice among `n`, as this order has it. */
+size_t order_choose(struct order *o, size_t n);
+
+/* On to the next order, the last choice first; false: that were all. */
+bool order_next(struct order *o);
+
 struct play {
 	const struct script *script;
 	struct world w;

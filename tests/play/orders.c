@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One exchange, a request with a body and its answer or a WebSocket, in every
- * order that its events can have: pieces of either side, their ends, room that either gives,
- * answers of the other roles.  In each order the request and the answer arrive
- * whole, once, as in every other, and there is one final record; the flow ends
- * by itself.  Then the same cut anywhere and in random order, mostly with one
- * thing that goes wrong: nothing is taken for whole that was not.
+ * order that its events can have: pieces of either side, their ends, room that
+ * either gives, answers of the other roles.  In each order the request and the
+ * answer arrive whole, once, as in every other, and there is one final record;
+ * the flow ends by itself.  Then the same cut anywhere and in random order,
+ * mostly with one thing that goes wrong: nothing is taken for whole that was
+ * not.
  */
 #include "order.h"
 #include "row.h"
@@ -71,16 +72,11 @@ static struct play play;
 static size_t
 choose(struct play *p, size_t n)
 {
-	struct order *o = &p->order;
-	size_t at = o->n++;
-
-	assert_true(at < EVENTS_MAX);
-	if (p->dice != 0)
-		return roll(p, (uint32_t)n);
-	if (o->of[at] == 0)
-		o->pick[at] = 0;
-	o->of[at] = (uint8_t)n;
-	return o->pick[at];
+	assert_true(p->order.n < EVENTS_MAX);
+	if (p->dice == 0)
+		return order_choose(&p->order, n);
+	p->order.n++;
+	return roll(p, (uint32_t)n);
 }
 
 static bool
@@ -317,23 +313,6 @@ play_once(struct play *p, const struct script *script)
 		assert_int_equal(world_n_accounted(&p->w), 1);
 }
 
-/* The next order, the last choice first; false: that were all. */
-static bool
-next_order(struct order *o)
-{
-	while (o->n != 0) {
-		size_t at = o->n - 1;
-		if (o->pick[at] + 1U < o->of[at]) {
-			o->pick[at]++;
-			memset(o->of + o->n, 0, sizeof(o->of) - o->n);
-			return true;
-		}
-		o->of[at] = 0;
-		o->n--;
-	}
-	return false;
-}
-
 /* Returns how many there are. */
 static size_t
 try_every_order(const struct script *script, enum wrong wrong)
@@ -347,7 +326,7 @@ try_every_order(const struct script *script, enum wrong wrong)
 		play.wrong = wrong;
 		play_once(&play, script);
 		assert_true(++n < ORDERS_MAX);
-	} while (next_order(&play.order));
+	} while (order_next(&play.order));
 	print_message("# %s: %zu orders\n", script->name, n);
 	return n;
 }
