@@ -11,6 +11,8 @@
  *	descends TIP OLD	yes | no | open ID ...
  *	covers TIP ...		yes | no ID | open
  *	kept TIP BASE PATH	yes | no | open DEPTH ID ...
+ *	offer FILE		what an upstream offers: FORMAT FETCH SHALLOW FILTER
+ *				LS-REFS, each 0 or 1, and the size of names
  *	ask OLD			the question for the open answers since; "-": trees
  *	head FILE		ID of the upstream's HEAD
  *	ask-head		the question for it
@@ -243,6 +245,20 @@ ask(const char *old)
 }
 
 static void
+offer(const char *path)
+{
+	struct buf file = file_read(path);
+	struct question_caps c;
+	struct parse_fail fail;
+
+	if (question_caps_take(buf_slice(&file), &c, &fail) != PARSE_DONE)
+		abort();
+	printf("%d%d%d%d%d %zu\n", c.has_format, c.has_fetch, c.has_shallow,
+	    c.has_filter, c.has_ls_refs, c.id_size);
+	buf_release(&file);
+}
+
+static void
 head(const char *path)
 {
 	struct buf file = file_read(path);
@@ -285,6 +301,8 @@ one(char *line)
 		kept(rest, more, path);
 	else if (strcmp(verb, "ask") == 0 || strcmp(verb, "ask-head") == 0)
 		ask(rest);
+	else if (strcmp(verb, "offer") == 0)
+		offer(rest);
 	else if (strcmp(verb, "head") == 0)
 		head(rest);
 	else {

@@ -311,6 +311,14 @@ def same(rng, repo, ask, tip, has, thin, tally):
 
 
 def head(repo, ask):
+    """What it offers, and its HEAD."""
+    v2 = {"GIT_PROTOCOL": "version=2"}
+    flags = ["--stateless-rpc", "--http-backend-info-refs", "."]
+    path = os.path.join(ask.folder, "offer")
+    with open(path, "wb") as f:
+        f.write(git(repo.path, "upload-pack", *flags, env=v2))
+    size = 32 if repo.fmt == "sha256" else 20
+    assert ask("offer " + path) == "11111 %d" % size
     want = git(repo.path, "rev-parse", "HEAD").decode().strip()
     assert ask.upload_pack("head", "ask-head").split() == [want]
 
