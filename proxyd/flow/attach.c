@@ -6,6 +6,7 @@
 #include "flow/record.h"
 #include "flow/request.h"
 #include "flow/watchers.h"
+#include "policy/git.h"
 
 /* The released secrets are looked for in both directions. */
 static bool
@@ -113,8 +114,8 @@ on_released(enum reason reason, struct slice value, void *arg)
 {
 	struct request *r = arg;
 	enum err err = ERR_NONE;
-	struct program_credential c = program_credential(r->generation->program,
-	    r->verdict.credentials[r->attach.n]);
+	struct program_credential c = git_credential(r->generation->program,
+	    r->verdict.rule, r->verdict.credentials[r->attach.n]);
 
 	r->asked = NULL;
 	if (reason != REASON_ALLOW) {

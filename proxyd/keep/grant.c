@@ -9,6 +9,7 @@
 #include "keep/grant.h"
 #include "keep/store.h"
 #include "keep/told.h"
+#include "policy/git.h"
 #include "policy/policy.h"
 
 bool
@@ -118,6 +119,17 @@ find_forgery(struct grant *g, struct told *told)
 		host_of(g->dial), g->dial->port))
 		return "release asked for outside of the credential's `only:`";
 	return NULL;
+}
+
+const char *
+grant_user(const struct grant *g)
+{
+	struct git_rule git;
+
+	if (g->known == NULL || g->known->program == NULL ||
+	    !git_rule(g->known->program, g->rule, &git))
+		return NULL;
+	return git_forge_user(git.forge);
 }
 
 enum grant_answer

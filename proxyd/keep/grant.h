@@ -40,6 +40,9 @@ MUST_USE bool grant_read(struct grant *g, const struct msg *m);
 MUST_USE enum grant_answer grant_judge(struct grant *g,
     const struct store *store, struct told *told);
 
+/* Of a grant: the user beside whom a token is a password; NULL: none. */
+const char *grant_user(const struct grant *g);
+
 /* The record of it; its texts live as long as the grant, store and message. */
 void grant_event(const struct grant *g, enum event_kind kind, struct event *e);
 

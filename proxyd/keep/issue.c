@@ -30,6 +30,7 @@ struct pending {
 	struct channel *from; /* borrowed; NULL: it is gone */
 	uint32_t id;	      /* of the request */
 	uint32_t credential;
+	const char *user; /* static; git: the token as Basic; NULL: as it is */
 };
 
 #define RELEASE_BODY_MAX 512 /* bytes of a RELEASE that may wait */
@@ -330,8 +331,8 @@ on_written(bool written, void *arg)
 
 	LIST_REMOVE(p, entry);
 	if (written && p->from != NULL) {
-		reason = store_value(p->issue->store, p->credential, &value,
-			     &err) == 0 ?
+		reason = store_value(p->issue->store, p->credential, p->user,
+			     &value, &err) == 0 ?
 		    REASON_ALLOW :
 		    REASON_CRED_UNAVAILABLE;
 	}
@@ -353,7 +354,8 @@ record_and_give(struct issue *i, struct channel *from, uint32_t id,
 	*p = (struct pending){ .issue = i,
 		.from = from,
 		.id = id,
-		.credential = g->credential };
+		.credential = g->credential,
+		.user = grant_user(g) };
 	grant_event(g, EVENT_RELEASE, &e);
 	if (recorder_send(i->recorder, &e, on_written, p) != 0) {
 		free(p);

@@ -176,15 +176,23 @@ store_is_current(const struct store *s, uint32_t credential)
 }
 
 int
-store_value(const struct store *s, uint32_t credential, struct secret *value,
-    enum err *err)
+store_value(const struct store *s, uint32_t credential, const char *user,
+    struct secret *value, enum err *err)
 {
 	*err = ERR_MISSING;
 	*value = (struct secret){ 0 };
 	if (credential >= s->n_secrets || s->secrets[credential].value.n == 0)
 		return -1;
-	return secret_init(value, secret_slice(&s->secrets[credential].value),
-	    err);
+	struct slice slot = secret_slice(&s->secrets[credential].value);
+	struct program_credential c =
+	    owner_credential(s->owner, credential).public;
+	if (user == NULL || c.kind != CREDENTIAL_TOKEN)
+		return secret_init(value, slot, err);
+	struct slice token = slice_from(slot, c.prefix.n);
+	c.kind = CREDENTIAL_BASIC;
+	c.prefix = SLICE("Basic ");
+	c.user = slice_of_str(user);
+	return make_value(token, &c, value, err);
 }
 
 struct slice

@@ -51,11 +51,16 @@ bool store_is_current(const struct store *s, uint32_t credential);
 
 /*
  * The value of a credential's slot, prefix and all; also of one whose time was
- * over a moment ago.  0, or -1 with ERR_MISSING:
- * it is not to be had; ERR_MEMORY.
+ * over a moment ago.
+ *
+ * user	 a token is to be the password of Basic beside this name; NULL: it is
+ *	 what its kind says
+ *
+ * 0, or -1 with ERR_MISSING: it is not to be had; ERR_MEMORY; ERR_MESSAGE: it is
+ * too long for that.
  */
 MUST_USE int store_value(const struct store *s, uint32_t credential,
-    struct secret *value, enum err *err);
+    const char *user, struct secret *value, enum err *err);
 
 /* Its name for records, "?" if there is no such credential. */
 struct slice store_name(const struct store *s, uint32_t credential);

@@ -135,6 +135,23 @@ check_slot(struct read_policy *p, const struct doc_node *node,
 	return true;
 }
 
+/* git's own servers take Basic, which a token becomes, and nothing else. */
+static bool
+check_git(struct read_policy *p, const struct doc_node *node,
+    const struct load_rule *rule, uint32_t credential)
+{
+	struct program_credential c =
+	    owner_credential(p->in->owner, credential).public;
+
+	if (rule->git == NULL || c.kind == CREDENTIAL_TOKEN ||
+	    c.kind == CREDENTIAL_BASIC)
+		return true;
+	return read_refuse(&p->r, node,
+	    "`%.*s` is of no kind that git takes: expected one of `token` or "
+	    "`basic`",
+	    SLICE_ARG(c.name));
+}
+
 /* What is mapped where this file is included. */
 static uint32_t
 find_mapped(struct read_policy *p, const struct doc_node *node,
@@ -195,7 +212,7 @@ add_credential(struct read_policy *p, const struct doc_node *node,
 	if (rule->n_credentials == VERDICT_CREDENTIALS_MAX)
 		return read_refuse(&p->r, node, "more than %d credentials",
 		    VERDICT_CREDENTIALS_MAX);
-	if (!check_slot(p, node, rule, i))
+	if (!check_slot(p, node, rule, i) || !check_git(p, node, rule, i))
 		return false;
 	for (uint32_t k = 0; k < rule->n_patterns; k++)
 		good = check_only(p, i, rule, &rule->patterns[k]) && good;

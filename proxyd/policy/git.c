@@ -212,3 +212,18 @@ git_rule_path(const struct program *p, uint32_t rule, struct slice host,
 	}
 	return !out->bad;
 }
+
+struct program_credential
+git_credential(const struct program *p, uint32_t rule, uint32_t i)
+{
+	struct program_credential c = program_credential(p, i);
+	struct git_rule git;
+
+	if (c.kind != CREDENTIAL_TOKEN || !git_rule(p, rule, &git))
+		return c;
+	c.kind = CREDENTIAL_BASIC;
+	c.prefix = SLICE("Basic ");
+	c.user = slice_of_str(git_forge_user(git.forge));
+	c.secret_is_user = false;
+	return c;
+}

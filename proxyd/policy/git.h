@@ -68,4 +68,12 @@ enum git_forge git_forge_find(struct slice name);
 /* The user's name that the forge wants beside a token, in Basic. */
 const char *git_forge_user(enum git_forge forge);
 
+/*
+ * Credential `i` of the program as rule `rule` attaches it: a token of a rule of
+ * git+https is the password of Basic, with the user's name that the forge
+ * wants, since git's own servers take nothing else.
+ */
+struct program_credential git_credential(const struct program *p, uint32_t rule,
+    uint32_t i);
+
 #endif

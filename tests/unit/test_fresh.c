@@ -155,7 +155,7 @@ value(struct fixture *f)
 
 	text[0] = '\0';
 	if (store_is_current(f->store, ASKED) &&
-	    store_value(f->store, ASKED, &s, &err) == 0)
+	    store_value(f->store, ASKED, NULL, &s, &err) == 0)
 		snprintf(text, sizeof(text), "%.*s",
 		    SLICE_ARG(secret_slice(&s)));
 	secret_release(&s);
@@ -328,7 +328,7 @@ fresh_is_asked_for_when_its_time_is_over(void **state)
 	/* What was granted before is still given. */
 	struct secret s;
 	enum err err;
-	assert_int_equal(store_value(f->store, ASKED, &s, &err), 0);
+	assert_int_equal(store_value(f->store, ASKED, NULL, &s, &err), 0);
 	secret_release(&s);
 	begin(f);
 	print(f, TOKEN "-2\n", sizeof(TOKEN) + 2);

@@ -325,7 +325,12 @@ git_credentials_lie_inside_their_ceiling(void **state)
 	    "  h:\n"
 	    "    kind: token\n"
 	    "    secret: {env: T}\n"
-	    "    only: 'https://github.com/**'\n";
+	    "    only: 'https://github.com/**'\n"
+	    "  k:\n"
+	    "    kind: header\n"
+	    "    header: Private-Token\n"
+	    "    secret: {env: T}\n"
+	    "    only: 'git+https://github.com/**'\n";
 	static const struct {
 		const char *rule;
 		bool good;
@@ -361,6 +366,27 @@ git_credentials_lie_inside_their_ceiling(void **state)
 	    "version: 1\npolicies: {p: {rules: [{allow: "
 	    "'https://github.com/acme/x', credential: g}]}}\n");
 	assert_null(b.program);
+	bed_release(&b);
+	bed_load(&b, config,
+	    "version: 1\npolicies: {p: {rules: [{allow: "
+	    "'git+https://github.com/acme/x', fetch: true, credential: k}]}}\n");
+	assert_null(b.program);
+	assert_non_null(
+	    strstr(buf_text(&b.text), "`k` is of no kind that git takes"));
+	bed_release(&b);
+	/* A token is the password of Basic, beside the forge's name. */
+	bed_load(&b, config,
+	    "version: 1\npolicies: {p: {rules: [{allow: "
+	    "'git+https://github.com/acme/x', fetch: true, credential: g}, "
+	    "{allow: 'https://github.com/acme/x', credential: h}]}}\n");
+	assert_non_null(b.program);
+	struct program_credential c = git_credential(b.program, 0, 0);
+	assert_int_equal(c.kind, CREDENTIAL_BASIC);
+	assert_true(slice_eq_str(c.slot, "Authorization"));
+	assert_true(slice_eq_str(c.prefix, "Basic "));
+	assert_true(slice_eq_str(c.user, "x-access-token"));
+	c = git_credential(b.program, 1, 1);
+	assert_int_equal(c.kind, CREDENTIAL_TOKEN);
 	bed_release(&b);
 }
 

@@ -96,7 +96,7 @@ store_keeps_what_may_stand_in_a_header(void **state)
 		assert_int_equal(store_set_secret(s, 0, secrets[i].here,
 				     secrets[i].bytes, &err),
 		    secrets[i].value == NULL ? -1 : 0);
-		assert_int_equal(store_value(s, 0, &value, &err),
+		assert_int_equal(store_value(s, 0, NULL, &value, &err),
 		    secrets[i].value == NULL ? -1 : 0);
 		if (secrets[i].value == NULL)
 			assert_int_equal(err, ERR_MISSING);
@@ -140,8 +140,8 @@ store_gives_each_kind_its_form(void **state)
 		    rows[i].value != NULL);
 		if (rows[i].value == NULL)
 			continue;
-		assert_int_equal(store_value(s, rows[i].credential, &value,
-				     &err),
+		assert_int_equal(store_value(s, rows[i].credential, NULL,
+				     &value, &err),
 		    0);
 		assert_true(slice_eq_str(secret_slice(&value), rows[i].value));
 		secret_release(&value);
@@ -173,12 +173,12 @@ store_knows_its_credentials(void **state)
 	assert_true(slice_eq_str(store_name(s, 1), "two"));
 	assert_true(slice_eq_str(store_name(s, 5), "?"));
 	assert_int_equal(store_set_secret(s, 1, true, SLICE("k"), &err), 0);
-	assert_int_equal(store_value(s, 1, &value, &err), 0);
+	assert_int_equal(store_value(s, 1, NULL, &value, &err), 0);
 	assert_true(slice_eq_str(secret_slice(&value), "k"));
 	secret_release(&value);
 	assert_int_equal(store_set_secret(s, 5, true, SLICE("k"), &err), -1);
-	assert_int_equal(store_value(s, 5, &value, &err), -1);
-	assert_int_equal(store_value(s, UINT32_MAX, &value, &err), -1);
+	assert_int_equal(store_value(s, 5, NULL, &value, &err), -1);
+	assert_int_equal(store_value(s, UINT32_MAX, NULL, &value, &err), -1);
 	store_free(s);
 	bed_release(&b);
 }
@@ -218,12 +218,49 @@ store_knows_its_sandboxes(void **state)
 	bed_release(&b);
 }
 
+/* git's own servers take nothing but Basic. */
+static void
+store_gives_git_a_token_as_a_password(void **state)
+{
+	static char secret[SECRET_MAX];
+	struct secret value;
+	struct bed b;
+	enum err err;
+
+	(void)state;
+	struct store *s = make(&b);
+	assert_int_equal(store_set_secret(s, 0, true, SLICE("s3cret"), &err),
+	    0);
+	assert_int_equal(store_value(s, 0, "oauth2", &value, &err), 0);
+	/* oauth2:s3cret */
+	assert_true(
+	    slice_eq_str(secret_slice(&value), "Basic b2F1dGgyOnMzY3JldA=="));
+	secret_release(&value);
+	/* What says itself how it goes, goes so. */
+	assert_int_equal(store_set_secret(s, 2, true, SLICE("s3cret"), &err),
+	    0);
+	assert_int_equal(store_value(s, 2, "oauth2", &value, &err), 0);
+	assert_true(
+	    slice_eq_str(secret_slice(&value), "Basic Ym9iOnMzY3JldA=="));
+	secret_release(&value);
+	/* Longer than may be once it is encoded. */
+	memset(secret, 'a', sizeof(secret));
+	assert_int_equal(store_set_secret(s, 0, true,
+			     slice_of(secret, SECRET_MAX - 100), &err),
+	    0);
+	assert_int_equal(store_value(s, 0, "oauth2", &value, &err), -1);
+	assert_int_equal(err, ERR_MESSAGE);
+	store_free(s);
+	bed_release(&b);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(store_keeps_what_may_stand_in_a_header),
 		cmocka_unit_test(store_gives_each_kind_its_form),
+		cmocka_unit_test(store_gives_git_a_token_as_a_password),
 		cmocka_unit_test(store_knows_its_credentials),
 		cmocka_unit_test(store_knows_its_sandboxes),
 	};
