@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two connections back to back: what one side puts the other takes. */
+#include <stdio.h>
+
 #include "h2_bed.h"
 
 #define BOTH             \
@@ -242,6 +244,174 @@ h2_extended_connect_is_offered_on_demand(void **state)
 	}
 }
 
+/* --- lengths and limits ---------------------------------------------------- */
+
+#define LENGTH_5 H2_POST "content-length|5\n"
+
+/* H2-04: as much DATA as the head said, or the stream is reset. */
+static void
+h2_request_of_another_length_is_cut(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *data, *more;
+		bool whole;
+	} rows[] = {
+		{ "hello", "", true },
+		{ "hel", "lo", true },
+		{ "", "hello", true },
+		{ "hell", "", false },
+		{ "", "", false },
+		{ "hello!", "", false },
+		{ "hello", "!", false },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct http_request req;
+		struct h2_bed b;
+		struct buf *to = &b.to_server.bytes;
+		h2_bed_init(&b, H2_BED_SERVER);
+		h2_put_hello(to, true);
+		h2_put_head(to, 0, 1, LENGTH_5);
+		h2_put_frame(to, NGHTTP2_DATA, 0, 1,
+		    slice_of_str(rows[i].data));
+		h2_bed_turn(&b);
+		struct stream *s = b.server.s[0];
+		h2_bed_read(s, &req);
+		h2_put_frame(to, NGHTTP2_DATA, ES, 1,
+		    slice_of_str(rows[i].more));
+		h2_bed_turn(&b);
+		stream_take(s, stream_peek(s).n);
+		assert_int_equal(stream_is_eof(s), rows[i].whole);
+		assert_int_equal(stream_is_broken(s), !rows[i].whole);
+		if (!rows[i].whole) {
+			assert_int_equal(stream_reason(s), REASON_HTTP_FRAMING);
+			struct h2_frame f =
+			    h2_last_frame(buf_slice(&b.to_client.bytes),
+				NGHTTP2_RST_STREAM, 1);
+			assert_int_equal(h2_u32(f.payload, 0),
+			    H2_PROTOCOL_ERROR);
+		}
+		assert_false(h2_is_broken(b.server.c));
+		h2_bed_release(&b);
+	}
+}
+
+static void
+h2_answer_of_another_length_is_cut(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *head, *data;
+		bool whole;
+	} rows[] = {
+		{ ":status|200\ncontent-length|5\n", "hello", true },
+		{ ":status|200\ncontent-length|5\n", "hell", false },
+		{ ":status|200\ncontent-length|5\n", "hello!", false },
+		{ ":status|204\n", "", true },
+		{ ":status|204\n", "hello", false },
+		{ ":status|304\ncontent-length|5\n", "hello", false },
+		{ ":status|200\n", "hello", true },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct h2_bed b;
+		struct buf *to = &b.to_client.bytes;
+		h2_bed_init(&b, H2_BED_CLIENT);
+		struct stream *s = h2_bed_ask(&b.client, "GET", true);
+		h2_put_hello(to, false);
+		h2_bed_turn(&b);
+		h2_put_head(to, 0, 1, rows[i].head);
+		h2_put_frame(to, NGHTTP2_DATA, ES, 1,
+		    slice_of_str(rows[i].data));
+		h2_bed_turn(&b);
+		assert_true(h2_bed_status(s) >= 200);
+		stream_take(s, stream_peek(s).n);
+		assert_int_equal(stream_is_eof(s), rows[i].whole);
+		if (!rows[i].whole)
+			assert_int_equal(stream_reason(s), REASON_UP_RESPONSE);
+		h2_bed_release(&b);
+	}
+}
+
+/* A head over the limit can be refused in words; the next is read. */
+static void
+h2_head_over_the_limit_is_refused(void **state)
+{
+	(void)state;
+	static char lines[100000];
+	struct http_request req = { 0 };
+	struct parse_fail fail = { .detail = "" };
+	struct buf head;
+	struct h2_bed b;
+	size_t n = (size_t)snprintf(lines, sizeof(lines), "%s", H2_GET);
+
+	/* 17 values of 4000 bytes, in frames that are within the limits. */
+	for (int i = 0; i < 17; i++)
+		n += (size_t)snprintf(lines + n, sizeof(lines) - n,
+		    "a|%04000d\n", i);
+	h2_bed_init(&b, H2_BED_SERVER);
+	h2_put_hello(&b.to_server.bytes, true);
+	struct buf fields;
+	buf_init(&fields, 1 << 20);
+	h2_put_fields(&fields, lines);
+	for (size_t at = 0; at < fields.n; at += 16000)
+		h2_put_frame(&b.to_server.bytes,
+		    at == 0 ? NGHTTP2_HEADERS : NGHTTP2_CONTINUATION,
+		    (at == 0 ? ES : 0) | (at + 16000 >= fields.n ? EH : 0), 1,
+		    slice_first(slice_from(buf_slice(&fields), at), 16000));
+	h2_put_head(&b.to_server.bytes, ES, 3, H2_GET);
+	h2_bed_turn(&b);
+	assert_int_equal(b.server.n, 2);
+	buf_init(&head, LIMIT_HEAD_SIZE);
+	assert_int_equal(h2_read_request(b.server.s[0], &req, &head, &fail),
+	    PARSE_BAD);
+	assert_int_equal(fail.reason, REASON_LIMIT_BYTES);
+	assert_int_equal(http_fail_status(&fail), 431);
+	h2_bed_answer(b.server.s[0], 431, true);
+	h2_bed_read(b.server.s[1], &req);
+	h2_bed_turn(&b);
+	assert_int_equal(h2_count_frames(buf_slice(&b.to_client.bytes),
+			     NGHTTP2_HEADERS),
+	    1);
+	buf_release(&fields);
+	buf_release(&head);
+	h2_bed_release(&b);
+}
+
+/* H2-17: an answer that is never taken holds its source, and nothing grows. */
+static void
+h2_client_without_window_holds_the_answer(void **state)
+{
+	(void)state;
+	struct http_request req;
+	struct h2_bed b;
+
+	h2_bed_init(&b, H2_BED_SERVER);
+	fill_pattern();
+	h2_put_hello(&b.to_server.bytes, true);
+	h2_put_frame(&b.to_server.bytes, NGHTTP2_SETTINGS, 0, 0,
+	    SLICE("\0\4\0\0\0\1"));
+	h2_put_head(&b.to_server.bytes, ES, 1, H2_GET);
+	h2_bed_turn(&b);
+	struct stream *s = b.server.s[0];
+	h2_bed_read(s, &req);
+	h2_bed_answer(s, 200, false);
+	for (int i = 0; i < 20; i++) {
+		(void)put_more(s, 0);
+		h2_bed_turn(&b);
+	}
+	assert_int_equal(s->n_out, 1);
+	assert_int_equal(stream_room(s), 0);
+	assert_int_equal(stream_backlog(s), LIMIT_BACKLOG_SIZE);
+	/* One byte a time, as it is let. */
+	h2_put_frame(&b.to_server.bytes, NGHTTP2_WINDOW_UPDATE, 0, 1,
+	    SLICE("\0\0\0\1"));
+	h2_bed_turn(&b);
+	assert_int_equal(s->n_out, 2);
+	h2_bed_release(&b);
+}
+
 /* Whatever the borders of reads and writes, the same happens. */
 static void
 h2_survives_every_cut(void **state)
@@ -281,6 +451,10 @@ main(void)
 		cmocka_unit_test(h2_streams_share_a_connection),
 		cmocka_unit_test(h2_early_answer_is_whole),
 		cmocka_unit_test(h2_extended_connect_is_offered_on_demand),
+		cmocka_unit_test(h2_request_of_another_length_is_cut),
+		cmocka_unit_test(h2_answer_of_another_length_is_cut),
+		cmocka_unit_test(h2_head_over_the_limit_is_refused),
+		cmocka_unit_test(h2_client_without_window_holds_the_answer),
 		cmocka_unit_test(h2_survives_every_cut),
 	};
 
