@@ -384,9 +384,9 @@ h2_session_new(struct h2_conn *c)
 		goto out;
 	set_callbacks(callbacks);
 	set_options(options);
-	error = (c->is_server ? nghttp2_session_server_new2 :
-				nghttp2_session_client_new2)(&c->session,
-	    callbacks, c, options);
+	error = (c->is_server ? nghttp2_session_server_new3 :
+				nghttp2_session_client_new3)(&c->session,
+	    callbacks, c, options, &h2_memory);
 out:
 	nghttp2_session_callbacks_del(callbacks);
 	nghttp2_option_del(options);

@@ -11,6 +11,8 @@
 
 #include <sys/queue.h>
 
+#include <stddef.h>
+
 #include <nghttp2/nghttp2.h>
 
 #include "base/budget.h"
@@ -126,6 +128,10 @@ int h2_note_fault(struct h2_conn *c, enum h2_code code, enum reason reason,
 MUST_USE int h2_session_new(struct h2_conn *c);
 /* Take a token for a stream that is reset; what a callback is to return. */
 int h2_count_reset(struct h2_conn *c);
+
+/* --- h2_memory.c --------------------------------------------------------- */
+
+extern nghttp2_mem h2_memory;
 
 /* --- h2_sent.c ----------------------------------------------------------- */
 

@@ -89,29 +89,35 @@ free_blocks(void)
 static nghttp2_mem mem = { NULL, mem_malloc, mem_free, mem_calloc,
 	mem_realloc };
 
-int __wrap_nghttp2_session_server_new2(nghttp2_session **session,
+int __wrap_nghttp2_session_server_new3(nghttp2_session **session,
     const nghttp2_session_callbacks *callbacks, void *arg,
-    const nghttp2_option *option);
-int __wrap_nghttp2_session_client_new2(nghttp2_session **session,
+    const nghttp2_option *option, nghttp2_mem *theirs);
+int __wrap_nghttp2_session_client_new3(nghttp2_session **session,
     const nghttp2_session_callbacks *callbacks, void *arg,
-    const nghttp2_option *option);
+    const nghttp2_option *option, nghttp2_mem *theirs);
+int __real_nghttp2_session_server_new3(nghttp2_session **session,
+    const nghttp2_session_callbacks *callbacks, void *arg,
+    const nghttp2_option *option, nghttp2_mem *theirs);
+int __real_nghttp2_session_client_new3(nghttp2_session **session,
+    const nghttp2_session_callbacks *callbacks, void *arg,
+    const nghttp2_option *option, nghttp2_mem *theirs);
 
 int
-__wrap_nghttp2_session_server_new2(nghttp2_session **session,
+__wrap_nghttp2_session_server_new3(nghttp2_session **session,
     const nghttp2_session_callbacks *callbacks, void *arg,
-    const nghttp2_option *option)
+    const nghttp2_option *option, nghttp2_mem *theirs UNUSED)
 {
-	return nghttp2_session_server_new3(session, callbacks, arg, option,
-	    &mem);
+	return __real_nghttp2_session_server_new3(session, callbacks, arg,
+	    option, &mem);
 }
 
 int
-__wrap_nghttp2_session_client_new2(nghttp2_session **session,
+__wrap_nghttp2_session_client_new3(nghttp2_session **session,
     const nghttp2_session_callbacks *callbacks, void *arg,
-    const nghttp2_option *option)
+    const nghttp2_option *option, nghttp2_mem *theirs UNUSED)
 {
-	return nghttp2_session_client_new3(session, callbacks, arg, option,
-	    &mem);
+	return __real_nghttp2_session_client_new3(session, callbacks, arg,
+	    option, &mem);
 }
 
 /* --- the walk ------------------------------------------------------------- */

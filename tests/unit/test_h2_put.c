@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "h2_bed.h"
+
+static void
+ignore_news(struct h2_conn *c UNUSED, void *arg UNUSED)
+{
+}
+
+static const struct h2_conn_ops no_ops = { .on_news = ignore_news };
 
 /* How often `needle` stands in the heap. */
 static size_t
@@ -99,11 +107,35 @@ h2_credential_is_never_indexed_and_wiped(void **state)
 	h2_bed_release(&b);
 }
 
+/* An idle connection costs this, and one page of the buffer that is mapped. */
+static void
+h2_idle_connection_is_small(void **state)
+{
+	(void)state;
+	struct h2_bed b;
+
+	if (!has_heap())
+		skip();
+	h2_bed_init(&b, H2_BED_CLIENT);
+	h2_bed_turn(&b);
+	size_t before = mallinfo2().uordblks;
+	enum err err;
+	struct h2_conn *c =
+	    h2_accept(b.loop, h2_bed_end(&b), &no_ops, NULL, &err);
+	assert_non_null(c);
+	h2_bed_turn(&b);
+	size_t after = mallinfo2().uordblks;
+	assert_true(after > before && after - before < 14000);
+	h2_close(c);
+	h2_bed_release(&b);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(h2_credential_is_never_indexed_and_wiped),
+		cmocka_unit_test(h2_idle_connection_is_small),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
