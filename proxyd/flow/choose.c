@@ -74,17 +74,41 @@ may_dial(struct sandbox *sb)
 	    reach_has_room(sb, 1);
 }
 
+/* Does `asker` ask for what `f`, for that host, wants to know? */
+static bool
+asks_for(const struct flow *asker, const struct flow *f,
+    const struct host *host)
+{
+	return asker->choose != NULL && asker->choose->counted &&
+	    asker->port == f->port && asker->offer == f->offer &&
+	    host_eq(&asker->choose->host, host);
+}
+
+static bool
+is_asked(const struct flow *f, const struct host *host)
+{
+	const struct flow *asker;
+
+	LIST_FOREACH(asker, &f->sandbox->flows, entry)
+		if (asks_for(asker, f, host))
+			return true;
+	return false;
+}
+
 static enum step
 begin(struct flow *f)
 {
 	struct sandbox *sb = f->sandbox;
 	struct host host;
 
-	if (sb->asks->is_behind(sb->asks_arg))
-		return f->expired ? shake(f) : STEP_WAIT;
 	judged_host(f, &host);
 	if (choices_find(&sb->choices, &host, f->port, f->offer, &f->alpn) ||
-	    !may_dial(sb))
+	    f->expired)
+		return shake(f);
+	/* sandbox_run() comes back to it, or release() does. */
+	if (sb->asks->is_behind(sb->asks_arg) || is_asked(f, &host))
+		return STEP_WAIT;
+	if (!may_dial(sb))
 		return shake(f);
 	f->choose = calloc(1, sizeof(*f->choose));
 	if (f->choose == NULL)
@@ -143,11 +167,11 @@ step_choose(struct flow *f)
 		return begin(f);
 	if (f->record_failed) /* so its requests are told */
 		return shake(f);
-	if (f->expired)
+	if (f->expired && c->failed == REASON_ALLOW)
 		fail(f, REASON_UP_CONNECT, SLICE("no connection in time"));
-	else if (!f->is_recorded)
+	if (c->failed == REASON_ALLOW && !f->is_recorded)
 		return STEP_WAIT;
-	else if (!c->asked)
+	if (c->failed == REASON_ALLOW && !c->asked)
 		ask_dial(f);
 	if (c->failed != REASON_ALLOW)
 		return shake(f);
@@ -167,6 +191,37 @@ choose_is_needed(const struct flow *f)
 {
 	return alpn_offer_has(f->offer, ALPN_H2) &&
 	    f->verdict.dial != VERDICT_NONE;
+}
+
+/* It failed for those who waited for it, too. */
+static void
+share_failure(const struct choose *c, struct flow *f)
+{
+	f->choose = calloc(1, sizeof(*f->choose));
+	if (f->choose == NULL)
+		return;
+	f->choose->failed = c->failed;
+	memcpy(f->choose->detail, c->detail, sizeof(c->detail));
+}
+
+/* Those who wait go on: with its choice, with its failure, or if its client is
+ * gone one of them asks. */
+static void
+release(const struct flow *f)
+{
+	struct flow *other;
+	struct host host;
+
+	LIST_FOREACH(other, &f->sandbox->flows, entry) {
+		if (other->phase != PHASE_CHOOSE || other->choose != NULL)
+			continue;
+		judged_host(other, &host);
+		if (!asks_for(f, other, &host))
+			continue;
+		if (f->choose->failed != REASON_ALLOW)
+			share_failure(f->choose, other);
+		stream_nudge(other->client);
+	}
 }
 
 enum reason
@@ -190,6 +245,7 @@ choose_close(struct flow *f)
 	if (c == NULL)
 		return;
 	if (c->counted) {
+		release(f);
 		sb->asks->cancel(sb->asks_arg, f->asked);
 		f->asked = NULL;
 		sb->n_upstreams--;

@@ -3,7 +3,8 @@
  * CHOOSE: HTTP's versions are never translated, so what a client is given by
  * ALPN is what its origin chose.  A client that offers HTTP/2 to an origin whose
  * choice is not remembered has it dialled before our handshake; the connection
- * then waits in the pool for the first request.
+ * then waits in the pool for the first request.  Clients that offer the same to
+ * the same origin meanwhile wait for that dial.
  *
  * A dial that fails ends nothing: the handshake is finished with what the
  * client likes best, and the first request is told why.

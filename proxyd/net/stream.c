@@ -316,6 +316,13 @@ stream_wake(struct stream *s)
 	stream_kick(s);
 }
 
+void
+stream_nudge(struct stream *s)
+{
+	s->news = true;
+	stream_kick(s);
+}
+
 /* RFC 9293 3.10.4 ABORT: closing is a reset, unsent bytes are gone. */
 static void
 close_resets(const struct stream *s, bool resets)

@@ -98,6 +98,9 @@ void stream_want(struct stream *s, bool read, bool write);
 /* Who is told from now on; NULL: nobody. */
 void stream_on(struct stream *s, stream_on_news *on_news, void *arg);
 
+/* Tell the owner soon, from the loop, as if something had changed. */
+void stream_nudge(struct stream *s);
+
 bool stream_is_ready(const struct stream *s);
 /* The peer ended its side in due form, and every byte of it was taken. */
 bool stream_is_eof(const struct stream *s);

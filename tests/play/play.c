@@ -199,7 +199,9 @@ static struct peer *
 take_peer(struct play *p, struct slice *s)
 {
 	if (words_is(s, "client"))
-		return p->world.client;
+		return words_is(s, "before") && p->world.n_clients > 1 ?
+		    &p->world.clients[p->world.n_clients - 2] :
+		    p->world.client;
 	if (!words_is(s, "upstream"))
 		return NULL;
 	if (words_is(s, "first"))
