@@ -310,27 +310,27 @@ git_explains_what_is_missing(void **state)
 	buf_release(&out);
 }
 
+static const char config[] = "version: 1\n"
+			     "credentials:\n"
+			     "  g:\n"
+			     "    kind: token\n"
+			     "    secret: {env: T}\n"
+			     "    only: ['git+https://github.com/acme/**', "
+			     "'git+https://plain.test/a/*']\n"
+			     "  h:\n"
+			     "    kind: token\n"
+			     "    secret: {env: T}\n"
+			     "    only: 'https://github.com/**'\n"
+			     "  k:\n"
+			     "    kind: header\n"
+			     "    header: Private-Token\n"
+			     "    secret: {env: T}\n"
+			     "    only: 'git+https://github.com/**'\n";
+
 /* A token of git's rules is one whose `only:` says so. */
 static void
 git_credentials_lie_inside_their_ceiling(void **state)
 {
-	static const char config[] =
-	    "version: 1\n"
-	    "credentials:\n"
-	    "  g:\n"
-	    "    kind: token\n"
-	    "    secret: {env: T}\n"
-	    "    only: ['git+https://github.com/acme/**', "
-	    "'git+https://plain.test/a/*']\n"
-	    "  h:\n"
-	    "    kind: token\n"
-	    "    secret: {env: T}\n"
-	    "    only: 'https://github.com/**'\n"
-	    "  k:\n"
-	    "    kind: header\n"
-	    "    header: Private-Token\n"
-	    "    secret: {env: T}\n"
-	    "    only: 'git+https://github.com/**'\n";
 	static const struct {
 		const char *rule;
 		bool good;
@@ -361,7 +361,14 @@ git_credentials_lie_inside_their_ceiling(void **state)
 			    "is wider than `only:` of credential"));
 		bed_release(&b);
 	}
+}
+
+static void
+git_credentials_become_basic(void **state)
+{
 	struct bed b;
+
+	(void)state;
 	bed_load(&b, config,
 	    "version: 1\npolicies: {p: {rules: [{allow: "
 	    "'https://github.com/acme/x', credential: g}]}}\n");
@@ -436,6 +443,7 @@ main(void)
 		cmocka_unit_test(git_rule_says_what_is_written),
 		cmocka_unit_test(git_explains_what_is_missing),
 		cmocka_unit_test(git_credentials_lie_inside_their_ceiling),
+		cmocka_unit_test(git_credentials_become_basic),
 		cmocka_unit_test(git_rules_hide_what_they_grant),
 	};
 
