@@ -243,7 +243,7 @@ tell(struct h2_conn *c)
 
 	while ((s = TAILQ_FIRST(&c->news)) != NULL) {
 		TAILQ_REMOVE(&c->news, s, tell);
-		s->has_news = false;
+		s->has_news = s->base.news = false;
 		bool is_new = s->is_new;
 		s->is_new = false;
 		if (is_new && c->closed)

@@ -287,7 +287,7 @@ h2_stream_news(struct h2_stream *s)
 	if (s->c == NULL || s->has_news || s->base.closed ||
 	    (s->is_new && s->n_heads == 0))
 		return;
-	s->has_news = true;
+	s->has_news = s->base.news = true;
 	TAILQ_INSERT_TAIL(&s->c->news, s, tell);
 }
 

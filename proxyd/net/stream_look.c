@@ -105,7 +105,8 @@ stream_is_armed(const struct stream *s)
 {
 	if (s->closed || s->on_news == NULL)
 		return false;
-	if (is_pending(s->kick) || is_pending(s->readable) ||
+	/* Something has changed, and the owner's turn is to come. */
+	if (s->news || is_pending(s->kick) || is_pending(s->readable) ||
 	    is_pending(s->writable))
 		return true;
 	/* A script wakes its stream when it can go on. */
