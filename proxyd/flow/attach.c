@@ -14,12 +14,13 @@ watch_bodies(struct request *r)
 {
 	struct stage *leak;
 
-	search_free(r->forms);
+	/* Of another try; a stage may still look for them. */
+	search_free(r->forms_before);
+	r->forms_before = r->forms;
 	r->forms = mask_forms(r->attach.secrets, r->attach.n);
 	if (r->forms == NULL)
 		return false;
-	/* A request that is tried again has its stage already, and no body. */
-	if (r->x.up.done || !stages_is_empty(&r->x.up.stages))
+	if (r->x.up.done)
 		return true;
 	leak = watcher_leak(r->forms);
 	if (leak == NULL)

@@ -143,6 +143,7 @@ request_free(struct request *r)
 	exchange_release(&r->x);
 	generation_unref(r->generation);
 	search_free(r->forms);
+	search_free(r->forms_before);
 	free(r->path);
 	free(r->query);
 	if (r->n_records == 0)

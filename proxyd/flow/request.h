@@ -25,12 +25,13 @@ struct request {
 	char detail[STREAM_TEXT_SIZE];	/* x.fail.detail, when not ours */
 	char address[STREAM_PEER_SIZE]; /* of the upstream */
 
-	struct asked *asked;	 /* NULL: nothing */
-	struct stream *reaching; /* owned: TLS to the upstream goes on */
-	uint64_t cookie;	 /* of the dial's socket */
-	struct attach attach;	 /* owned; wiped when sent */
-	struct search *forms;	 /* owned: of those secrets; NULL: none */
-	struct spend spend;	 /* of the limits of its rule */
+	struct asked *asked;	     /* NULL: nothing */
+	struct stream *reaching;     /* owned: TLS to the upstream goes on */
+	uint64_t cookie;	     /* of the dial's socket */
+	struct attach attach;	     /* owned; wiped when sent */
+	struct search *forms;	     /* owned: of those secrets; NULL: none */
+	struct search *forms_before; /* owned: of the first try */
+	struct spend spend;	     /* of the limits of its rule */
 
 	uint64_t n_masked; /* hits in the answer */
 	bool body_placeholder;
