@@ -37,10 +37,11 @@
 	X(H2_CLIENT_WINDOWS, 524288, "... of all of a client's connection together") \
 	X(H2_UPSTREAM_WINDOW, 1048576, "window of an answer's body on HTTP/2: an origin may be far") \
 	X(H2_UPSTREAM_WINDOWS, 4194304, "... of all of an upstream connection together") \
+	X(H2_HEADS_SIZE, 1048576, "heads of all requests of an HTTP/2 connection together") \
 	X(H2_CONTINUATIONS, 8, "CONTINUATION frames of one head")              \
 	X(H2_RESETS_PER_S, 50, "streams that a peer resets, or makes us reset, a second") \
 	X(H2_RESETS_BURST, 500, "burst of the above")                          \
-	X(H2_FRAMES_PER_S, 100, "HTTP/2 frames that carry nothing, a second; each of ours adds 3") \
+	X(H2_FRAMES_PER_S, 100, "HTTP/2 frames that carry nothing, a second; each of ours adds 3, and 1 a KiB") \
 	X(H2_FRAMES_BURST, 1000, "burst of the above")                         \
 	X(CONNECTIONS, 1024, "connections of a sandbox")                       \
 	X(UPSTREAMS, 256, "upstream connections of a sandbox")                 \

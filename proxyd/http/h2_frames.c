@@ -169,17 +169,20 @@ on_header(nghttp2_session *session, const nghttp2_frame *frame,
 	s->filled += f.name.n + f.value.n + FIELD_OVERHEAD;
 	if (s->filled > BOMB * LIMIT_HEAD_SIZE)
 		return abuse(c, "list of fields far over the limit");
-	if (s->filled > LIMIT_HEAD_SIZE)
+	size_t n = f.name.n + f.value.n + H2_FIELD_EXTRA;
+	if (s->filled > (s->got_head ? LIMIT_TRAILER_SIZE : LIMIT_HEAD_SIZE) ||
+	    c->heads_size + n > LIMIT_H2_HEADS_SIZE)
 		s->filling->too_long = true;
 	if (s->filling->too_long)
 		return 0;
-	size_t n = f.name.n + f.value.n + H2_FIELD_EXTRA;
 	uint8_t *p = buf_room(&s->filling->fields, n);
 	if (p == NULL)
 		return no_memory(c);
 	struct wr w = wr_of(p, n);
 	h2_fields_put(&w, &f);
 	buf_added(&s->filling->fields, w.n);
+	s->heads_size += w.n;
+	c->heads_size += w.n;
 	return 0;
 }
 

@@ -58,6 +58,7 @@ struct h2_stream {
 	uint32_t error; /* of the peer's RST_STREAM */
 	struct h2_block *filling; /* owned; the head that is coming */
 	size_t filled;		  /* its decoded bytes, 32 more a field */
+	size_t heads_size;	  /* bytes of all that came, of:  */
 	struct h2_blocks heads;	  /* owned; whole, not read yet */
 	unsigned n_heads;
 	struct h2_block *trailers;     /* owned; NULL: none came */
@@ -102,6 +103,7 @@ struct h2_conn {
 	enum h2_code code; /* for our GOAWAY; of a fault found by a callback */
 	enum reason reason;
 	char text[STREAM_TEXT_SIZE];
+	size_t heads_size; /* bytes of heads, read or not, of open streams */
 	struct budget frames, resets;
 	uint64_t now_ms;
 };

@@ -2,9 +2,11 @@
 /* nghttp2's callbacks for what leaves; they only record, see h2_frames.c. */
 #include "http/h2_part.h"
 
-/* Frames of a peer that one frame of ours with something in it may cause. */
+/* Frames of a peer that one of ours may cause: pings, and windows, which some
+ * open again with each few KiB. */
 #define EARNED 3
-#define CRUMB 256 /* bytes of DATA, where more waits */
+#define EARNED_BYTES 1024 /* of DATA, for one more */
+#define CRUMB 256	  /* bytes of DATA, where more waits */
 
 static bool
 is_head_of_ours(const nghttp2_frame *frame, const struct h2_stream *s)
@@ -65,7 +67,8 @@ h2_on_send(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 		/* Crumbs that a tiny window lets through earn nothing. */
 		if (s == NULL || s->base.out.n == 0 ||
 		    frame->hd.length >= CRUMB)
-			budget_return(&c->frames, EARNED);
+			budget_return(&c->frames,
+			    EARNED + frame->hd.length / EARNED_BYTES);
 		if (s != NULL && frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
 			s->base.shut = true;
 		if (s != NULL)

@@ -175,6 +175,8 @@ leave(struct h2_stream *s)
 	if (s->told && --s->c->n_streams == 0)
 		s->c->has_news = true; /* idle */
 	s->told = false;
+	s->c->heads_size -= s->heads_size;
+	s->heads_size = 0;
 }
 
 /* No list of the connection's has it any more. */

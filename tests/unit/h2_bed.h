@@ -85,8 +85,10 @@ uint32_t h2_u32(struct slice payload, size_t at);
 #define H2_POST ":method|POST\n:scheme|https\n:path|/\n:authority|ok.test\n"
 
 /* Of a literal. */
+#define FRAME_TO(to, type, flags, stream, bytes) \
+	h2_put_frame(to, NGHTTP2_##type, flags, stream, SLICE(bytes))
 #define FRAME(type, flags, stream, bytes) \
-	h2_put_frame(b, NGHTTP2_##type, flags, stream, SLICE(bytes))
+	FRAME_TO(b, type, flags, stream, bytes)
 /* A frame of `n` zeros. */
 void h2_put_zeros(struct buf *b, uint8_t type, uint32_t stream, size_t n);
 #define ES NGHTTP2_FLAG_END_STREAM

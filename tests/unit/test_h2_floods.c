@@ -2,6 +2,8 @@
 /*
  * What a hostile client, or a hostile upstream, sends too much of.
  */
+#include <stdio.h>
+
 #include "h2_bed.h"
 
 static void
@@ -174,6 +176,90 @@ h2_server_takes_each_flood(void **state)
 	h2_bed_check(rows, COUNT_OF(rows), H2_BED_SERVER);
 }
 
+/* Heads that are each within the limit are not, all together. */
+static void
+h2_heads_have_a_limit_together(void **state)
+{
+	(void)state;
+	static char lines[62000];
+	struct http_request req = { 0 };
+	struct parse_fail fail;
+	struct buf fields, head;
+	struct h2_bed b;
+	size_t n = (size_t)snprintf(lines, sizeof(lines), "%s", H2_GET);
+
+	for (int i = 0; i < 15; i++)
+		n += (size_t)snprintf(lines + n, sizeof(lines) - n,
+		    "a|%04000d\n", i);
+	buf_init(&fields, 1 << 20);
+	buf_init(&head, LIMIT_HEAD_SIZE);
+	h2_put_fields(&fields, lines);
+	h2_bed_init(&b, H2_BED_SERVER);
+	h2_put_hello(&b.to_server.bytes, true);
+	for (uint32_t i = 0; i < 20; i++)
+		for (size_t at = 0; at < fields.n; at += 16000)
+			h2_put_frame(&b.to_server.bytes,
+			    at == 0 ? NGHTTP2_HEADERS : NGHTTP2_CONTINUATION,
+			    (at == 0 ? ES : 0) |
+				(at + 16000 >= fields.n ? EH : 0),
+			    2 * i + 1,
+			    slice_first(slice_from(buf_slice(&fields), at),
+				16000));
+	h2_bed_turn(&b);
+	assert_int_equal(b.server.n, 20);
+	for (size_t i = 0; i < 20; i++) {
+		bool fits = (i + 1) * n < LIMIT_H2_HEADS_SIZE;
+		assert_int_equal(h2_read_request(b.server.s[i], &req, &head,
+				     &fail),
+		    fits ? PARSE_DONE : PARSE_BAD);
+		if (!fits)
+			assert_int_equal(fail.reason, REASON_LIMIT_BYTES);
+		stream_close(b.server.s[i]);
+		b.server.s[i] = NULL;
+	}
+	/* With those streams their heads are gone. */
+	h2_bed_turn(&b);
+	h2_put_head(&b.to_server.bytes, ES, 99, H2_GET);
+	h2_bed_turn(&b);
+	h2_bed_read(b.server.s[20], &req);
+	buf_release(&fields);
+	buf_release(&head);
+	h2_bed_release(&b);
+}
+
+/* A reader of Go's opens both windows again with each 4 KiB that it takes. */
+static void
+h2_eager_windows_are_no_flood(void **state)
+{
+	(void)state;
+	static const uint8_t zeros[65536];
+	struct http_request req;
+	struct h2_bed b;
+	struct buf *to = &b.to_server.bytes;
+
+	h2_bed_init(&b, H2_BED_SERVER);
+	h2_put_hello(to, true);
+	h2_put_head(to, ES, 1, H2_GET);
+	h2_bed_turn(&b);
+	struct stream *s = b.server.s[0];
+	h2_bed_read(s, &req);
+	h2_bed_answer(s, 200, false);
+	for (int i = 0; i < 400; i++) {
+		(void)!stream_put(s,
+		    slice_first(slice_of(zeros, sizeof(zeros)),
+			stream_room(s)));
+		for (int j = 0; j < 16; j++) {
+			FRAME_TO(to, WINDOW_UPDATE, 0, 0, "\0\0\20\0");
+			FRAME_TO(to, WINDOW_UPDATE, 0, 1, "\0\0\20\0");
+		}
+		b.to_client.bytes.n = 0;
+		h2_bed_turn(&b);
+		assert_false(h2_is_broken(b.server.c));
+	}
+	assert_true(s->n_out > 300 * sizeof(zeros));
+	h2_bed_release(&b);
+}
+
 /* --- the same of an upstream: H2-21 ---------------------------------------- */
 
 static void
@@ -287,6 +373,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(h2_server_takes_each_flood),
 		cmocka_unit_test(h2_client_takes_each_flood),
+		cmocka_unit_test(h2_heads_have_a_limit_together),
+		cmocka_unit_test(h2_eager_windows_are_no_flood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
