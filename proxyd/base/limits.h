@@ -94,8 +94,10 @@
 	X(PACK_RATIO, 200, "and beyond that so many times its own size")       \
 	X(PACK_STEP_SIZE, 1048576, "inflated in one go, before others have their turn") \
 	X(PROOF_ASKS, 256, "objects that a proof over a push may ask the upstream for") \
+	X(PROOF_QUESTIONS, 8, "questions to the upstream about one push")      \
+	X(PROOF_WALK, 500000, "commits that the proofs over one push walk, each time one does") \
 	X(KEEP_DEPTH, 16, "parts of a path of `keep` that are looked at one by one") \
-	X(KEEP_SIZE, 16777216, "names in trees that are looked at for one path of `keep`") \
+	X(KEEP_SIZE, 16777216, "names in trees that are looked at for `keep` of one push") \
 	X(QUESTION_HEAD_SIZE, 65536, "what an upstream offers, and its HEAD, before it is asked for objects") \
 	X(QUESTION_SIZE, 16777216, "the upstream's answer to the question that a proof asks") \
 	X(SOCKET_BUFFER, 262144, "send and receive buffer of an accepted socket")

@@ -29,7 +29,8 @@ walk_init(struct walk *w, const struct packs *packs, struct beyond *beyond)
 	*w =
 	    (struct walk){ .packs = packs, .beyond = beyond, .is_whole = true };
 	clear_marks(packs->pushed);
-	clear_marks(packs->answer);
+	for (size_t i = 0; i < packs->n_answers; i++)
+		clear_marks(packs->answers[i]);
 }
 
 static bool
@@ -101,8 +102,14 @@ follow(struct walk *w, const struct object *o)
 static void
 walk_on(struct walk *w)
 {
-	while (w->n != 0 && !w->is_met)
+	while (w->n != 0 && !w->is_met) {
+		/* many refs, each with the whole history to walk through */
+		if (w->beyond->walked++ >= LIMIT_PROOF_WALK) {
+			give_up(w);
+			break;
+		}
 		follow(w, w->todo[--w->n]);
+	}
 	free(w->todo);
 }
 

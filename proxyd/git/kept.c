@@ -10,8 +10,7 @@ struct kept {
 	struct beyond *beyond;
 	struct slice parts[LIMIT_KEEP_DEPTH]; /* of the pattern, from the top */
 	size_t n;
-	size_t left;   /* bytes of entries that may still be looked at */
-	bool is_spent; /* there were more */
+	bool is_spent; /* more would have to be looked at than may be */
 };
 
 /* One of the two trees of a comparison. */
@@ -75,13 +74,13 @@ side_next(struct kept *k, struct side *s, size_t depth)
 {
 	do {
 		s->has_entry = tree_next(&s->t, &s->e);
-		if (s->has_entry && k->left <= s->e.name.n) {
+		if (k->beyond->looked > LIMIT_KEEP_SIZE) {
 			k->is_spent = true;
 			k->beyond->is_cut = true;
 			s->has_entry = false;
 			return;
 		}
-		k->left -= s->has_entry ? s->e.name.n + 1 : 0;
+		k->beyond->looked += s->has_entry ? s->e.name.n + 1 : 0;
 	} while (s->has_entry && !matches(k->parts[depth], s->e.name));
 }
 
@@ -257,9 +256,7 @@ kept_same(const struct packs *packs, const struct oid *tip,
     const struct oid *base, struct slice pattern, struct beyond *beyond)
 {
 	struct beyond_mark mark = beyond_mark(beyond);
-	struct kept k = { .packs = packs,
-		.beyond = beyond,
-		.left = LIMIT_KEEP_SIZE };
+	struct kept k = { .packs = packs, .beyond = beyond };
 
 	split(&k, pattern);
 	return beyond_end(beyond, mark, commits_same(&k, tip, base));

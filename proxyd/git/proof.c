@@ -7,8 +7,8 @@ packs_find(const struct packs *p, const struct oid *id)
 	struct object *o = NULL;
 
 	/* The upstream's own first: it keeps what it has, whatever is pushed. */
-	if (p->answer != NULL)
-		o = pack_find(p->answer, id);
+	for (size_t i = 0; o == NULL && i < p->n_answers; i++)
+		o = pack_find(p->answers[i], id);
 	if (o == NULL && p->pushed != NULL)
 		o = pack_find(p->pushed, id);
 	return o;
@@ -25,6 +25,13 @@ beyond_add(struct beyond *b, const struct oid *id)
 		b->is_cut = true;
 	else
 		b->ids[b->n++] = *id;
+}
+
+void
+beyond_clear(struct beyond *b)
+{
+	b->n = b->depth = 0;
+	b->is_cut = false;
 }
 
 struct beyond_mark

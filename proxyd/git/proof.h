@@ -21,7 +21,8 @@ enum proof {
 
 /* Where objects are looked for. */
 struct packs {
-	struct pack *answer; /* borrowed; the upstream's, or NULL */
+	struct pack *answers[LIMIT_PROOF_QUESTIONS]; /* borrowed */
+	size_t n_answers;    /* the upstream's answers so far */
 	struct pack *pushed; /* borrowed; or NULL: a push without a pack */
 	size_t id_size;	     /* OID_SHA1 or OID_SHA256 */
 };
@@ -37,6 +38,9 @@ struct beyond {
 	unsigned depth; /* trees below each of them: 0 for commits alone */
 	bool is_cut;	/* there are more, or one could not be read: asking
 			   for those in `ids` shows nothing */
+	/* Work that was done, of all proofs together: commits that were
+	   walked, bytes of names in trees.  Has a ceiling; never taken back. */
+	size_t walked, looked;
 };
 
 /* Where it stood: what a proof that is made does not need is taken back. */
@@ -52,6 +56,9 @@ struct beyond_mark beyond_mark(const struct beyond *b);
 enum proof beyond_end(struct beyond *b, struct beyond_mark mark, enum proof p);
 
 struct object *packs_find(const struct packs *p, const struct oid *id);
+
+/* Empty again, but for the work that was done. */
+void beyond_clear(struct beyond *b);
 
 /* Add a name, once. */
 void beyond_add(struct beyond *b, const struct oid *id);

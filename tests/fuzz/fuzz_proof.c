@@ -6,6 +6,7 @@
 #include "git/ancestry.h"
 #include "git/content.h"
 #include "git/kept.h"
+#include "git/prove.h"
 #include "policy/pathglob.h"
 
 #define ROOM 65536
@@ -178,6 +179,42 @@ check_pair(const struct packs *packs, const struct oid *a, const struct oid *b)
 	}
 }
 
+/* A push by a rule comes to an end, whatever the upstream says. */
+static void
+check_prove(struct pack *p, const struct oid *a, const struct oid *b)
+{
+	static const struct question_caps caps = { OID_SHA1, true, true, true,
+		true, true };
+	struct slice keep = SLICE("/Ab/\1");
+	struct prove_rule rule = { .keep = &keep, .n_keep = 1 };
+	struct prove_command commands[] = { { *a, *b },
+		{ { OID_SHA1, { 0 } }, *a } };
+	struct pack_cfg cfg = { .id_size = OID_SHA1 };
+	struct prove *prove = prove_new(&rule, commands, 2, p, &cfg);
+	enum prove_next next;
+	struct buf body;
+	int asked = 0;
+
+	CHECK(prove != NULL);
+	buf_init(&body, 1 << 16);
+	do {
+		struct prove_fail fail = { .detail = NULL };
+		buf_clear(&body);
+		next = prove_next(prove, &body, &fail);
+		CHECK(next != PROVE_REFUSED || fail.detail != NULL);
+		CHECK(next < PROVE_ASK_HEAD || body.n != 0);
+		if (next == PROVE_ASK_OFFER)
+			prove_offer(prove, &caps);
+		else if (next == PROVE_ASK_HEAD)
+			prove_head(prove, b);
+		else if (next == PROVE_ASK_OBJECTS)
+			CHECK(prove_answer(prove) != NULL);
+	} while (next >= PROVE_ASK_OFFER && asked++ < 32);
+	CHECK(next < PROVE_ASK_OFFER);
+	buf_release(&body);
+	prove_free(prove);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -198,6 +235,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct packs packs = { .pushed = p, .id_size = OID_SHA1 };
 	struct oid a = pick(&w, data[0] % MOST), b = pick(&w, data[1] % MOST);
 	check_pair(&packs, &a, &b);
+	check_prove(p, &a, &b);
 	/* With every object as a tip nothing is left over. */
 	CHECK(ancestry_covers(&packs, w.ids, w.n_ids, &stray) == PROOF_YES);
 	struct content_rule rule = { .is_signed = true };

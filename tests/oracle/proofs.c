@@ -14,6 +14,11 @@
  *	offer FILE		what an upstream offers: FORMAT FETCH SHALLOW FILTER
  *				LS-REFS, each 0 or 1, and the size of names
  *	ask OLD			the question for the open answers since; "-": trees
+ *	prove FORCE PATHS OLD NEW ...	a push by a rule; PATHS have commas
+ *				between, or are "-".  An answer is: shown |
+ *				refused COMMAND DETAIL | offer | head QUESTION |
+ *				objects QUESTION.  After one of the last three:
+ *	told FILE		the answer that file has; and so on
  *	head FILE		ID of the upstream's HEAD
  *	ask-head		the question for it
  */
@@ -22,6 +27,7 @@
 #include "base/buf.h"
 #include "git/ancestry.h"
 #include "git/kept.h"
+#include "git/prove.h"
 #include "git/question.h"
 #include "policy/pathglob.h"
 
@@ -97,6 +103,13 @@ read_pushed(const char *path)
 }
 
 static void
+forget(void)
+{
+	while (packs.n_answers != 0)
+		pack_free(packs.answers[--packs.n_answers]);
+}
+
+static void
 read_answer(const char *path)
 {
 	struct buf file = file_read(path);
@@ -114,8 +127,8 @@ read_answer(const char *path)
 	} while (answer == PARSE_MORE && (used != 0 || a.done != 0));
 	say(answer, p, &fail);
 	buf_release(&file);
-	pack_free(packs.answer);
-	packs.answer = p;
+	forget();
+	packs.answers[packs.n_answers++] = p;
 }
 
 static struct oid
@@ -182,22 +195,28 @@ covers(char *tips)
 	puts("");
 }
 
-static void
-kept(const char *tip, const char *base, const char *path)
+static struct slice
+glob_of(const char *path, uint8_t *glob)
 {
-	struct oid a = id_read(tip), b = id_read(base);
-	uint8_t glob[4096];
 	struct buf text;
 	const char *why;
 	size_t n;
 
-	buf_init(&text, sizeof(glob));
+	buf_init(&text, 256);
 	buf_putf(&text, "/%s", path);
-	if (!pathglob_compile(buf_slice(&text), glob, &n, &why))
+	if (text.failed || !pathglob_compile(buf_slice(&text), glob, &n, &why))
 		abort();
 	buf_release(&text);
+	return slice_of(glob, n);
+}
+
+static void
+kept(const char *tip, const char *base, const char *path)
+{
+	struct oid a = id_read(tip), b = id_read(base);
+	uint8_t glob[256];
 	enum proof proof =
-	    kept_same(&packs, &a, &b, slice_of(glob, n), &beyond);
+	    kept_same(&packs, &a, &b, glob_of(path, glob), &beyond);
 	say_proof(proof);
 	if (proof == PROOF_OPEN) {
 		printf(" %u", beyond.depth);
@@ -272,6 +291,91 @@ head(const char *path)
 	buf_release(&file);
 }
 
+static struct prove *proving;
+static enum prove_next waiting;
+
+static void
+say_next(void)
+{
+	static const char *const names[] = { "shown", "refused", "offer",
+		"head ", "objects " };
+	struct prove_fail fail = { 0 };
+	struct buf body;
+
+	buf_init(&body, 1 << 20);
+	waiting = prove_next(proving, &body, &fail);
+	fputs(names[waiting], stdout);
+	if (waiting == PROVE_REFUSED)
+		printf(" %zd %s", (ssize_t)fail.command, fail.detail);
+	for (size_t i = 0; i < body.n; i++)
+		putchar(body.p[i] == '\n' ? '~' : body.p[i]);
+	puts("");
+	buf_release(&body);
+	if (waiting == PROVE_SHOWN || waiting == PROVE_REFUSED) {
+		prove_free(proving);
+		proving = NULL;
+	}
+}
+
+static void
+prove(char *rest)
+{
+	static struct prove_command commands[64];
+	static uint8_t globs[16][256];
+	static struct slice keep[16];
+	static struct prove_rule rule;
+	static struct pack_cfg cfg;
+	char *save, *more, *t = strtok_r(rest, " ", &save);
+	char *paths = strtok_r(NULL, " ", &save);
+	size_t n = 0;
+
+	rule = (struct prove_rule){ .keep = keep };
+	rule.force = t != NULL && strcmp(t, "1") == 0;
+	cfg = (struct pack_cfg){ .id_size = packs.id_size };
+	while ((t = strtok_r(NULL, " ", &save)) != NULL && n < 64) {
+		commands[n].old_id = id_read(t);
+		commands[n++].new_id = id_read(strtok_r(NULL, " ", &save));
+	}
+	for (t = strtok_r(paths, ",", &more); t != NULL && strcmp(t, "-") != 0;
+	     t = strtok_r(NULL, ",", &more)) {
+		keep[rule.n_keep] = glob_of(t, globs[rule.n_keep]);
+		rule.n_keep++;
+	}
+	proving = prove_new(&rule, commands, n, packs.pushed, &cfg);
+	say_next();
+}
+
+static void
+told(const char *path)
+{
+	struct buf file = file_read(path);
+	struct slice in = buf_slice(&file);
+	struct question_caps caps;
+	enum parse answer = PARSE_BAD;
+	struct parse_fail fail;
+	struct answer a;
+	struct oid id;
+	size_t used;
+
+	if (waiting == PROVE_ASK_OFFER) {
+		answer = question_caps_take(in, &caps, &fail);
+		prove_offer(proving, &caps);
+	} else if (waiting == PROVE_ASK_HEAD) {
+		answer = question_head_take(in, packs.id_size, &id, &fail);
+		prove_head(proving, &id);
+	} else {
+		answer_init(&a, prove_answer(proving));
+		do {
+			answer = answer_take(&a, in, &used, &fail);
+			in = slice_from(in, used);
+		} while (answer == PARSE_MORE && (used != 0 || a.done != 0));
+	}
+	if (answer != PARSE_DONE)
+		prove_unanswered(proving);
+	buf_release(&file);
+	say_next();
+}
+
 static void
 one(char *line)
 {
@@ -280,8 +384,8 @@ one(char *line)
 
 	if (verb == NULL)
 		abort();
-	if (strcmp(verb, "covers") == 0) {
-		covers(rest);
+	if (strcmp(verb, "covers") == 0 || strcmp(verb, "prove") == 0) {
+		(*verb == 'c' ? covers : prove)(rest);
 		return;
 	}
 	if (rest != NULL) {
@@ -305,9 +409,10 @@ one(char *line)
 		offer(rest);
 	else if (strcmp(verb, "head") == 0)
 		head(rest);
+	else if (strcmp(verb, "told") == 0)
+		told(rest);
 	else {
-		pack_free(packs.answer);
-		packs.answer = NULL;
+		forget();
 		beyond = (struct beyond){ 0 };
 		puts("done");
 	}
@@ -326,6 +431,6 @@ main(int argc, char **argv)
 		fflush(stdout);
 	}
 	pack_free(packs.pushed);
-	pack_free(packs.answer);
+	forget();
 	return 0;
 }

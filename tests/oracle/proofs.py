@@ -24,6 +24,7 @@ ENV = {
     "HOME": "/nonexistent",
     "GIT_CONFIG_NOSYSTEM": "1",
 }
+V2 = {"GIT_PROTOCOL": "version=2"}
 DIRS = [".github", ".github/workflows", "src", "src/lib", "ci"]
 NAMES = ["ci.yml", "a", "b.c", "Makefile", "build.sh"]
 KEEP = [
@@ -198,8 +199,19 @@ class Asker:
         return answer.rstrip("\n")
 
     def upload_pack(self, verb, line):
-        request = self(line)
-        assert request != "nothing", line
+        return self.tell(verb, self(line))
+
+    def offer(self):
+        """A file with what the upstream offers in protocol 2."""
+        path = os.path.join(self.folder, "offer")
+        flags = ["--stateless-rpc", "--http-backend-info-refs", "."]
+        with open(path, "wb") as f:
+            f.write(git(self.repo.path, "upload-pack", *flags, env=V2))
+        return path
+
+    def tell(self, verb, request):
+        """Let the upstream answer the question, and `verb` what comes of it."""
+        assert request != "nothing"
         path = os.path.join(self.folder, "answer")
         with open(path, "wb") as f:
             f.write(
@@ -209,7 +221,7 @@ class Asker:
                     "--stateless-rpc",
                     ".",
                     data=request.replace("~", "\n").encode(),
-                    env={"GIT_PROTOCOL": "version=2"},
+                    env=V2,
                 )
             )
         self.asked += 1
@@ -266,6 +278,7 @@ def push(rng, repo, ask, folder, tally):
     covers(repo, ask, tip, commits, unknown)
     descends(rng, repo, ask, tip, has_tips, tally)
     same(rng, repo, ask, tip, has_tips, thin, tally)
+    prove(rng, repo, ask, [tip, hidden], has, unknown, tally)
 
 
 def covers(repo, ask, tip, commits, unknown):
@@ -310,15 +323,59 @@ def same(rng, repo, ask, tip, has, thin, tally):
         assert said[0] == ("yes" if truth else "no"), (said, truth, pattern, tip, base)
 
 
+def is_kept(repo, new, old, tip, keep):
+    """Is what `keep` names as in the old tip, or as in a commit of HEAD's history
+    that the push builds on?"""
+    ends, seen, todo = {old} - {None}, set(), [tip]
+    head = repo.ancestors(git(repo.path, "rev-parse", "HEAD").decode().strip())
+    while todo:
+        commit = todo.pop()
+        if commit in new and commit not in seen:
+            seen.add(commit)
+            todo += repo.parents[commit]
+        elif commit not in new and commit in head:
+            ends.add(commit)
+    return any(
+        all(kept(k, repo.tree(tip)) == kept(k, repo.tree(end)) for k in keep)
+        for end in ends
+    )
+
+
+def prove(rng, repo, ask, tips, has, unknown, tally):
+    """A rule on a push of one ref or two, to the end."""
+    new = repo.ancestors(*tips) - has
+    tips = tips[: rng.choice([1, 2])]
+    commands = [(rng.choice([None, *sorted(has)]), tip) for tip in tips]
+    keep = rng.sample(KEEP, rng.choice([0, 0, 1, 1, 2]))
+    force = rng.random() < 0.4
+    truth = not new - repo.ancestors(*tips)
+    for old, tip in commands:
+        truth &= force or old is None or old in repo.ancestors(tip)
+        truth &= not keep or is_kept(repo, new, old, tip, keep)
+    words = [old or "0" * repo.digits for old, tip in commands]
+    ids = " ".join("%s %s" % (old, tip) for old, (_, tip) in zip(words, commands))
+    ask("none")
+    said = ask("prove %d %s %s" % (force, ",".join(keep) or "-", ids))
+    asked = 0
+    while said.split()[0] not in ("shown", "refused"):
+        asked += said != "offer"
+        if said == "offer":
+            said = ask("told " + ask.offer())
+        else:
+            said = ask.tell("told", said.split(" ", 1)[1])
+    assert asked <= 8
+    tally["prove", said.split()[0]] = tally.get(("prove", said.split()[0]), 0) + 1
+    tally["asked", asked] = tally.get(("asked", asked), 0) + 1
+    if said == "shown":
+        assert truth or (unknown and not keep), (commands, keep, force)
+    else:
+        assert not truth or unknown or asked == 8, (said, commands, keep, force)
+
+
 def head(repo, ask):
     """What it offers, and its HEAD."""
-    v2 = {"GIT_PROTOCOL": "version=2"}
-    flags = ["--stateless-rpc", "--http-backend-info-refs", "."]
-    path = os.path.join(ask.folder, "offer")
-    with open(path, "wb") as f:
-        f.write(git(repo.path, "upload-pack", *flags, env=v2))
     size = 32 if repo.fmt == "sha256" else 20
-    assert ask("offer " + path) == "11111 %d" % size
+    assert ask("offer " + ask.offer()) == "11111 %d" % size
     want = git(repo.path, "rev-parse", "HEAD").decode().strip()
     assert ask.upload_pack("head", "ask-head").split() == [want]
 
@@ -344,7 +401,15 @@ def main():
             ask.close()
             asked += ask.asked
     # that all of it was tried
-    for key in [("descends", "yes"), ("descends", "no"), ("descends", "open"), ("kept", "yes"), ("kept", "no")]:
+    for key in [
+        ("descends", "yes"),
+        ("descends", "no"),
+        ("descends", "open"),
+        ("kept", "yes"),
+        ("kept", "no"),
+        ("prove", "shown"),
+        ("prove", "refused"),
+    ]:
         assert tally.get(key, 0) > 0, tally
     print("%d repositories, %d questions: %s" % (count, asked, tally))
 

@@ -161,7 +161,7 @@ ancestry_goes_on_in_the_answer(void **state UNUSED)
 	world_read(&w);
 	assert_int_equal(ancestry_descends(&w.packs, &tip, &server, &beyond),
 	    PROOF_OPEN);
-	w.packs.answer = answer.packs.pushed;
+	w.packs.answers[w.packs.n_answers++] = answer.packs.pushed;
 	beyond = (struct beyond){ 0 };
 	assert_int_equal(ancestry_descends(&w.packs, &tip, &server, &beyond),
 	    PROOF_YES);

@@ -167,7 +167,8 @@ kept_compares_each_case(void **state UNUSED)
 		struct oid old = put_root(&server, &base, "\nbase");
 		packs.pushed =
 		    bed_read(bed_end(&b), OID_SHA1, true, PARSE_DONE, &fail);
-		packs.answer = bed_read(bed_end(&server), OID_SHA1, true,
+		packs.n_answers = 1;
+		packs.answers[0] = bed_read(bed_end(&server), OID_SHA1, true,
 		    PARSE_DONE, &fail);
 		assert_int_equal(ask(&packs, &tip, &old, cases[i].path,
 				     &beyond),
@@ -176,7 +177,7 @@ kept_compares_each_case(void **state UNUSED)
 				     &beyond),
 		    PROOF_YES);
 		pack_free(packs.pushed);
-		pack_free(packs.answer);
+		pack_free(packs.answers[0]);
 		bed_release(&b);
 		bed_release(&server);
 	}
