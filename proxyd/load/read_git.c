@@ -6,7 +6,7 @@
 #include "policy/git.h"
 
 static const char *const git_keys[] = { "fetch", "push", "lfs", "archive",
-	"hide_other_refs", "forge" };
+	"hide_other_refs", "forge", "api" };
 
 bool
 rule_is_git(const struct load_rule *rule)
@@ -90,6 +90,26 @@ read_lfs(const struct read *r, const struct doc_node *node)
 	return slice_eq_str(text, "false") ||
 	    read_refuse(r, value,
 		"expected `false`, `read` or `write`, found `%.*s`",
+		SLICE_ARG(text));
+}
+
+/* The side doors: policy/gitapi.h. */
+static bool
+read_api(const struct read *r, const struct doc_node *node)
+{
+	const struct doc_node *value = read_find(node, "api");
+	struct slice text;
+
+	if (value == NULL)
+		return true;
+	if (!read_scalar(r, value, "`refuse` or `follow`", &text))
+		return false;
+	if (slice_eq(text, SLICE("follow")))
+		return read_refuse(r, value,
+		    "`api: follow` is not in this version: what writes by the "
+		    "API is refused");
+	return slice_eq(text, SLICE("refuse")) ||
+	    read_refuse(r, value, "expected `refuse` or `follow`, found `%.*s`",
 		SLICE_ARG(text));
 }
 
@@ -198,6 +218,7 @@ read_rule_git(const struct read *r, const struct doc_node *node,
 	    read_flag(r, node, "hide_other_refs", GIT_HIDE_REFS, rule->git) &&
 	    good;
 	good = read_lfs(r, node) && good;
+	good = read_api(r, node) && good;
 	good = find_forge(r, node, rule, rule->git) && good;
 	good = (push == NULL || read_rule_push(r, push, rule->git)) && good;
 	if (!good)

@@ -19,7 +19,7 @@ static const struct read_key rule_keys[] = {
 	{ "limits", READ_HERE },
 	{ "expires", READ_HERE },
 	{ "report", READ_HERE },
-	{ "api", READ_LATER },
+	{ "api", READ_HERE },
 	{ "archive", READ_HERE },
 	{ "body", READ_LATER },
 	{ "fetch", READ_HERE },
@@ -45,7 +45,7 @@ static const struct read_key rule_keys[] = {
 static const char *const allow_keys[] = { "credential", "foreign_credentials",
 	"signed_url", "addresses", "encoded_slash", "public_suffix", "report",
 	"limits", "expires", "fetch", "push", "lfs", "archive",
-	"hide_other_refs", "forge" };
+	"hide_other_refs", "forge", "api" };
 
 static bool
 add_pattern(struct read_policy *p, const struct doc_node *node,

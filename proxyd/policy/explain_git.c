@@ -122,6 +122,19 @@ put_push(struct buf *out, const struct program *p, const struct facts *f,
 		buf_put_str(out, " does not allow these push options");
 }
 
+static void
+put_door(struct buf *out, const struct program *p, const struct facts *f,
+    const struct verdict *v)
+{
+	explain_put_shown(out, f->method);
+	buf_put_str(out, " on ");
+	explain_put_shown(out, f->path);
+	buf_put_str(out,
+	    " could change a repository past its rule of git+https; ");
+	explain_put_rule(out, p, v->nearest);
+	buf_put_str(out, " would have to name this route itself");
+}
+
 /* Reasons of a push that its rule refuses. */
 static bool
 is_of_push(const struct facts *f, const struct verdict *v)
@@ -150,6 +163,10 @@ explain_git(const struct program *p, const struct facts *f,
 		explain_put_rule(out, p, v->nearest);
 		buf_putf(out, " does not allow %s of ", service_of(f));
 		put_repository(out, f);
+		return true;
+	}
+	if (v->reason == REASON_GIT_API && v->nearest != VERDICT_NONE) {
+		put_door(out, p, f, v);
 		return true;
 	}
 	if (!is_of_push(f, v))

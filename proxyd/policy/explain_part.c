@@ -34,9 +34,9 @@ explain_put_rule(struct buf *out, const struct program *p, uint32_t rule)
 /* What stands behind each progress: of other rules, and of git+https. */
 static const char *const stumbles[2][PROGRESS_ALL + 1] = {
 	{ "host", "port", "scheme or upgrade", "path", "method", "query",
-	    NULL },
+	    "rule of the repository", NULL },
 	{ "host", "port", "scheme or upgrade", "repository", "service", NULL,
-	    NULL },
+	    NULL, NULL },
 };
 
 const char *
@@ -55,6 +55,9 @@ policy_stumble(const struct program *p, const struct facts *f, uint32_t rule)
 	hostset_match(&p->image, f->host, &found);
 	if ((image_flags(&p->image) & PROGRAM_GIT) != 0 && !passed)
 		(void)walk_prepare_git(&request, &p->image, &found, lowered);
+	if ((image_flags(&p->image) & PROGRAM_GIT) != 0 && !passed &&
+	    request.git.is.service == GITPATH_NONE)
+		walk_prepare_door(&request, &p->image, lowered);
 	walk_init(&w, &p->image, &found, NULL);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
 		if (image_word(&p->image, TABLE_ROUTES, r, ROUTE_RULE) != rule)

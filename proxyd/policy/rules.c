@@ -29,6 +29,8 @@ rules_reason(const struct ask *a, enum progress best)
 				     REASON_HTTP_METHOD_DENIED;
 	case PROGRESS_METHOD:
 		return REASON_HTTP_QUERY_DENIED;
+	case PROGRESS_QUERY:
+		return REASON_GIT_API;
 	case PROGRESS_ALL:
 		break;
 	}
@@ -114,6 +116,8 @@ judge_git(struct ask *a)
 		return fault;
 	a->is_git = request.git.is.service != GITPATH_NONE;
 	a->is_named = request.git.named;
+	if (!a->is_git)
+		walk_prepare_door(&request, a->m, lowered);
 	return judge_rules(a, &request);
 }
 

@@ -172,6 +172,11 @@ walk_request(const struct image *m, uint32_t route,
 		return PROGRESS_PATH;
 	if (!querycond_match(m, rule, r->facts->query, &key))
 		return PROGRESS_METHOD;
+	if (!deny && r->is_door &&
+	    !gitapi_is_opened(image_string(m, TABLE_ROUTES, route,
+				  ROUTE_PATH_S),
+		r->door.segment))
+		return PROGRESS_QUERY;
 	return PROGRESS_ALL;
 }
 

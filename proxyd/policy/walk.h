@@ -8,6 +8,7 @@
 #define POLICY_WALK_H
 
 #include "policy/facts.h"
+#include "policy/gitapi.h"
 #include "policy/hostset.h"
 #include "wire/gitpath.h"
 
@@ -19,6 +20,7 @@ enum progress {
 	PROGRESS_SCHEME,
 	PROGRESS_PATH,
 	PROGRESS_METHOD,
+	PROGRESS_QUERY, /* all of it fits, and is a side door of a repository */
 	PROGRESS_ALL,
 };
 
@@ -68,6 +70,8 @@ struct walk_request {
 	bool encoded_dots;  /* dots beside it: no allow rule matches */
 	uint32_t method;    /* its bit, 0 for one that no rule can name */
 	struct walk_git git;
+	struct gitapi door; /* if `is_door`: policy/gitapi.h */
+	bool is_door;
 };
 
 /*
@@ -106,5 +110,14 @@ void walk_prepare(struct walk_request *r, const struct facts *f,
  */
 enum reason walk_prepare_git(struct walk_request *r, const struct image *m,
     const struct host_matches *found, uint8_t *lowered);
+
+/*
+ * Likewise whether it is a side door of a repository that a rule of git+https
+ * names.
+ *
+ * room	 LIMIT_PATH_SIZE bytes, until `r` is done with
+ */
+void walk_prepare_door(struct walk_request *r, const struct image *m,
+    uint8_t *room);
 
 #endif

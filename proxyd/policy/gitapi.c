@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/gitapi.h"
+#include "base/ascii.h"
+#include "base/attr.h"
+#include "policy/pathglob.h"
+
+#define DEPTH 5 /* segments behind the repository that are looked at */
+
+/* Hosts of APIs that are not those of the repositories. */
+static const struct {
+	const char *api, *host;
+} hosts[] = {
+	{ "api.github.com", "github.com" },
+	{ "uploads.github.com", "github.com" },
+	{ "api.bitbucket.org", "bitbucket.org" },
+};
+
+/* Where an API begins, and how many segments name a repository there. */
+static const struct root {
+	enum git_forge forge;
+	bool own_host; /* the API has one: the table above */
+	const char *path;
+	unsigned n; /* 0: it is one segment, a number or OWNER%2FNAME */
+	bool by_number;
+} roots[] = {
+	{ FORGE_GITHUB, true, "/repos/", 2, false },
+	{ FORGE_GITHUB, true, "/repositories/", 0, true },
+	{ FORGE_GITHUB, false, "/api/v3/repos/", 2, false },
+	{ FORGE_GITHUB, false, "/api/v3/repositories/", 0, true },
+	{ FORGE_GITHUB, false, "/api/uploads/repos/", 2, false },
+	{ FORGE_GITHUB, false, "/api/uploads/repositories/", 0, true },
+	{ FORGE_GITLAB, false, "/api/v4/projects/", 0, false },
+	{ FORGE_FORGEJO, false, "/api/v1/repos/", 2, false },
+	{ FORGE_FORGEJO, false, "/api/v1/repositories/", 0, true },
+	{ FORGE_BITBUCKET, true, "/2.0/repositories/", 2, false },
+};
+
+/* GraphQL: what is in the body only a parser of it could say. */
+static const struct {
+	enum git_forge forge;
+	bool own_host;
+	const char *path;
+} graphs[] = {
+	{ FORGE_GITHUB, true, "/graphql" },
+	{ FORGE_GITHUB, false, "/api/graphql" },
+	{ FORGE_GITLAB, false, "/api/graphql" },
+};
+
+/*
+ * Segments behind a repository, anywhere in the first few, under which
+ * something is written that moves refs, runs CI or lets others in.
+ */
+static const char *const github[] = { "contents", "git", "merges",
+	"merge-upstream", "merge", "update-branch", "rename", "protection",
+	"releases", "forks", "transfer", "keys", "hooks", "actions",
+	"dispatches", "rulesets", "collaborators", "import", "pages",
+	"environments", "autolinks", "generate", NULL };
+static const char *const gitlab[] = { "commits", "files", "branches", "tags",
+	"merged_branches", "merge", "rebase", "remote_mirrors", "deploy_keys",
+	"deploy_tokens", "hooks", "protected_branches", "protected_tags",
+	"fork", "pipeline", "pipelines", "trigger", "triggers", "variables",
+	"jobs", "releases", "push_rule", "members", "access_tokens", "approve",
+	"transfer", "import", "mirror", "submodules", "integrations",
+	"services", NULL };
+static const char *const forgejo[] = { "contents", "branches", "tags", "git",
+	"merge", "update", "push_mirrors", "mirror-sync", "releases", "keys",
+	"hooks", "forks", "transfer", "branch_protections", "tag_protections",
+	"actions", "diffpatch", "collaborators", "wiki", "generate", NULL };
+static const char *const bitbucket[] = { "src", "refs", "merge", "hooks",
+	"deploy-keys", "forks", "pipelines", "pipelines_config",
+	"branch-restrictions", "branching-model", "permissions-config",
+	"downloads", "environments", NULL };
+
+static const char *const *const doors[FORGES] = {
+	[FORGE_GITHUB] = github,
+	[FORGE_GITLAB] = gitlab,
+	[FORGE_FORGEJO] = forgejo,
+	[FORGE_BITBUCKET] = bitbucket,
+};
+
+static bool
+begins(struct slice s, struct slice with)
+{
+	return ascii_eq_fold(slice_first(s, with.n), with);
+}
+
+/* Up to the next slash, off the front, and the slash. */
+static struct slice
+take_segment(struct slice *rest)
+{
+	size_t n = 0;
+
+	while (n < rest->n && rest->p[n] != '/')
+		n++;
+	struct slice segment = slice_first(*rest, n);
+	*rest = slice_from(*rest, n + 1);
+	return segment;
+}
+
+/* Which of the forge's doors the rest of the path goes by. */
+static bool
+find_door(enum git_forge forge, struct slice rest, struct slice *segment)
+{
+	for (unsigned i = 0; i < DEPTH && rest.n != 0; i++) {
+		struct slice part = take_segment(&rest);
+		for (const char *const *d = doors[forge]; *d != NULL; d++)
+			if (ascii_eq_fold(part, slice_of_str(*d))) {
+				*segment = part;
+				return true;
+			}
+	}
+	return false;
+}
+
+static bool
+only_reads(struct slice method)
+{
+	return slice_eq(method, SLICE("GET")) ||
+	    slice_eq(method, SLICE("HEAD")) ||
+	    slice_eq(method, SLICE("OPTIONS"));
+}
+
+static bool
+is_number(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!ascii_is_digit(s.p[i]))
+			return false;
+	return true;
+}
+
+/* Behind the root: the repository, and what is done with it. */
+static bool
+read_root(const struct root *root, struct slice path, struct gitapi *g)
+{
+	struct slice all = slice_from(path, strlen(root->path) - 1);
+	struct slice rest = slice_from(all, 1);
+	size_t before = rest.n;
+
+	for (unsigned i = 0; i < (root->n == 0 ? 1 : root->n); i++)
+		(void)take_segment(&rest);
+	size_t n = before - rest.n + (rest.n == 0 ? 1 : 0);
+	g->repository = slice_first(all, n);
+	if (g->repository.p[n - 1] == '/' && n > 1)
+		g->repository = slice_first(all, n - 1);
+	if (root->by_number ||
+	    (root->n == 0 && is_number(slice_from(g->repository, 1))))
+		g->repository = slice_first(all, 0);
+	g->segment = slice_first(all, 0);
+	/* The repository itself: its default branch, its name, its end. */
+	return rest.n == 0 || find_door(root->forge, rest, &g->segment);
+}
+
+struct slice
+gitapi_host(struct slice api)
+{
+	for (size_t i = 0; i < COUNT_OF(hosts); i++)
+		if (slice_eq_str(api, hosts[i].api))
+			return slice_of_str(hosts[i].host);
+	return api;
+}
+
+bool
+gitapi_read(enum git_forge forge, struct slice host, struct slice api,
+    struct slice method, struct slice path, struct gitapi *g)
+{
+	bool own = !slice_eq(host, api);
+
+	if (only_reads(method))
+		return false;
+	*g = (struct gitapi){ .repository = slice_first(path, 0) };
+	for (size_t i = 0; i < COUNT_OF(graphs); i++)
+		if (graphs[i].forge == forge && graphs[i].own_host == own &&
+		    begins(path, slice_of_str(graphs[i].path))) {
+			g->segment = SLICE("graphql");
+			return true;
+		}
+	for (size_t i = 0; i < COUNT_OF(roots); i++)
+		if (roots[i].forge == forge && roots[i].own_host == own &&
+		    begins(path, slice_of_str(roots[i].path)))
+			return read_root(&roots[i], path, g);
+	return false;
+}
+
+bool
+gitapi_is_opened(struct slice pattern, struct slice segment)
+{
+	struct slice rest = slice_from(pattern, 1);
+	bool stars = false;
+
+	while (rest.n != 0) {
+		struct slice part = take_segment(&rest);
+		if (segment.n != 0 && ascii_eq_fold(part, segment))
+			return true;
+		for (size_t i = 0; i < part.n; i++)
+			stars = stars || part.p[i] == PATHGLOB_STAR ||
+			    part.p[i] == PATHGLOB_DOUBLE;
+	}
+	return !stars;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The side doors of a repository: requests to a forge's REST or GraphQL API that
+ * move a branch or a tag, merge, change contents, or make another way to do so.
+ * A rule for branches would be void if they went by a rule of https.
+ *
+ * A repository may be named there in other spellings: by a number, which nobody
+ * can compare, and so stands for every repository of that forge.
+ *
+ * Source: the forges' own documentation of their APIs.
+ * Pure.
+ */
+#ifndef POLICY_GITAPI_H
+#define POLICY_GITAPI_H
+
+#include "policy/image.h"
+
+struct gitapi {
+	struct slice repository; /* "/OWNER/NAME", perhaps with `%2F` for the
+				    slash; empty: any of the forge */
+	struct slice segment; /* of the path: a rule with it, literally, opens
+				 the route; empty: one without stars does */
+};
+
+/*
+ * Is it such a request?
+ *
+ * host  of the git rule, such as "github.com"
+ * api   of the request; with github.com that is "api.github.com"
+ */
+bool gitapi_read(enum git_forge forge, struct slice host, struct slice api,
+    struct slice method, struct slice path, struct gitapi *g);
+
+/* The host of the repositories of an API's host: itself, or another. */
+struct slice gitapi_host(struct slice api);
+
+/* Does a compiled pattern of a path have the segment, or no star at all? */
+bool gitapi_is_opened(struct slice pattern, struct slice segment);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/ascii.h"
+#include "base/limits.h"
+#include "policy/gitrule.h"
+#include "policy/pathglob.h"
+
+/*
+ * The name as rules have it, into `out`: the slash between owner and repository
+ * may be an escape there.  False: an escape is left, so it may be any name.
+ */
+static bool
+plain_name(struct slice name, uint8_t *out, struct slice *plain)
+{
+	struct slice folded = pathglob_fold(name, out);
+	size_t n = 0;
+
+	for (size_t i = 0; i < folded.n; i++) {
+		uint8_t c = folded.p[i];
+		if (c == '%' && folded.n - i >= 3 && folded.p[i + 1] == '2' &&
+		    folded.p[i + 2] == 'F') {
+			c = '/';
+			i += 2;
+		}
+		if (c == '%')
+			return false;
+		out[n++] = ascii_lower(c);
+	}
+	*plain = gitpath_bare(slice_of(out, n));
+	return true;
+}
+
+/* Does the route's rule, of a forge, name the repository of the request? */
+static bool
+is_door_of(struct walk_request *r, const struct image *m, uint32_t route,
+    struct slice host, uint8_t *room)
+{
+	const struct facts *f = r->facts;
+	uint32_t rule = image_word(m, TABLE_ROUTES, route, ROUTE_RULE);
+	uint32_t git = image_word(m, TABLE_RULES, rule, RULE_GIT);
+	struct walk_git named;
+
+	if (git == IMAGE_NONE ||
+	    !gitapi_read((enum git_forge)image_word(m, TABLE_GIT, git,
+			     GIT_FORGE),
+		host, f->host, f->method, f->path, &r->door))
+		return false;
+	if (r->door.repository.n == 0 ||
+	    !plain_name(r->door.repository, room, &named.lowered))
+		return true;
+	/* Every forge takes both cases for one. */
+	return gitrule_names(m, route, &named);
+}
+
+void
+walk_prepare_door(struct walk_request *r, const struct image *m, uint8_t *room)
+{
+	struct slice host = gitapi_host(r->facts->host);
+	struct host_matches found;
+	struct walk w;
+
+	if (r->facts->path.n > LIMIT_PATH_SIZE)
+		return;
+	hostset_match(m, host, &found);
+	walk_init(&w, m, &found, r->facts);
+	for (uint32_t i = walk_next(&w); i != IMAGE_NONE && !r->is_door;
+	     i = walk_next(&w))
+		r->is_door = image_word(m, TABLE_ROUTES, i, ROUTE_SCHEME) ==
+			SCHEME_GIT &&
+		    is_door_of(r, m, i, host, room);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Side doors: what writes to a repository past its rule of git+https. */
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "base/attr.h"
+#include "policy_bed.h"
+
+static const char policy[] =
+    "version: 1\n"
+    "policies:\n"
+    "  p:\n"
+    "    rules:\n"
+    "      - allow: git+https://github.com/acme/App\n"
+    "        api: refuse\n"
+    "        push: {branches: ['agent/**']}\n"
+    "      - allow: git+https://lab.test/acme/a+b\n"
+    "        forge: gitlab\n"
+    "        fetch: true\n"
+    "      - allow: git+https://jo.test/acme/*\n"
+    "        forge: forgejo\n"
+    "        fetch: true\n"
+    "      - allow: git+https://plain.test/acme/app\n"
+    "        fetch: true\n"
+    "      - allow: git+https://hub.test/acme/app\n"
+    "        forge: github\n"
+    "        fetch: true\n"
+    "      - name: all\n"
+    "        allow: ['https://*.github.com/**', 'https://lab.test/**', "
+    "'https://jo.test/**', 'https://plain.test/**', 'https://hub.test/**']\n"
+    "        methods: any\n"
+    "        encoded_slash: true\n"
+    "      - name: merges\n"
+    "        allow: 'https://api.github.com/repos/acme/app/pulls/*/merge'\n"
+    "        methods: any\n"
+    "      - name: graph\n"
+    "        allow: 'https://api.github.com/graphql'\n"
+    "        methods: any\n"
+    "      - name: whole\n"
+    "        allow: 'https://api.github.com/repos/acme/app'\n"
+    "        methods: any\n";
+
+/* `all` if nothing is said. */
+static const struct {
+	const char *method, *url, *rule;
+} rows[] = {
+	/* GT-90 */
+	{ "PUT", "https://api.github.com/repos/acme/app/contents/x", "-" },
+	{ "PATCH", "https://api.github.com/repos/acme/app/git/refs/heads/main",
+	    "-" },
+	{ "POST", "https://api.github.com/repos/acme/app/merges", "-" },
+	{ "POST", "https://api.github.com/repos/acme/app/branches/x/rename",
+	    "-" },
+	{ "POST", "https://uploads.github.com/repos/acme/app/releases/1/assets",
+	    "-" },
+	{ "DELETE", "https://api.github.com/repos/acme/app/", "-" },
+	/* What reads, and what moves nothing. */
+	{ "GET", "https://api.github.com/repos/acme/app/contents/x", NULL },
+	{ "POST", "https://api.github.com/repos/acme/app/issues/1/comments",
+	    NULL },
+	{ "POST", "https://api.github.com/repos/acme/app/pulls", NULL },
+	/* Another repository. */
+	{ "PUT", "https://api.github.com/repos/acme/other/contents/x", NULL },
+	{ "PUT", "https://api.github.com/repos/other/app/contents/x", NULL },
+	/* GT-97: other spellings. */
+	{ "PUT", "https://api.github.com/repos/ACME/App/contents/x", "-" },
+	{ "PUT", "https://api.github.com/repos/acme/app.git/contents/x", "-" },
+	{ "PUT", "https://api.github.com/repositories/17/contents/x", "-" },
+	{ "PUT", "https://api.github.com/repos/acme/a%C3%84/contents/x", "-" },
+	{ "PUT", "https://hub.test/api/v3/repos/acme/app/contents/x", "-" },
+	{ "PUT", "https://hub.test/api/v3/repositories/1/contents/x", "-" },
+	{ "PUT", "https://hub.test/repos/acme/app/contents/x", NULL },
+	{ "PUT",
+	    "https://lab.test/api/v4/projects/acme%2Fa%2Bb/repository/"
+	    "files/x",
+	    "-" },
+	{ "PUT",
+	    "https://lab.test/api/v4/projects/ACME%2FA+B/repository/"
+	    "branches/x",
+	    "-" },
+	{ "POST", "https://lab.test/api/v4/projects/17/repository/commits",
+	    "-" },
+	{ "PUT", "https://lab.test/api/v4/projects/17", "-" },
+	{ "POST",
+	    "https://lab.test/api/v4/projects/acme%2Fx/repository/"
+	    "commits",
+	    NULL },
+	{ "POST", "https://lab.test/api/v4/projects/17/issues", NULL },
+	{ "POST", "https://jo.test/api/v1/repos/acme/any/contents/x", "-" },
+	{ "POST", "https://jo.test/api/v1/repos/other/any/contents/x", NULL },
+	/* GT-96 */
+	{ "POST", "https://hub.test/api/graphql", "-" },
+	{ "POST", "https://lab.test/api/graphql", "-" },
+	{ "POST", "https://jo.test/api/graphql", NULL },
+	/* A server without an API. */
+	{ "PUT", "https://plain.test/repos/acme/app/contents/x", NULL },
+	/* GT-98: a rule with the route's own segment, or without a star. */
+	{ "PUT", "https://api.github.com/repos/acme/app/pulls/1/merge",
+	    "merges" },
+	{ "POST", "https://api.github.com/graphql", "graph" },
+	{ "PATCH", "https://api.github.com/repos/acme/app", "whole" },
+};
+
+static int
+setup(void **state)
+{
+	static struct bed bed;
+
+	bed_load(&bed, NULL, policy);
+	if (bed.program == NULL)
+		print_error("%s", buf_text(&bed.text));
+	*state = &bed;
+	return bed.program == NULL ? -1 : 0;
+}
+
+static int
+teardown(void **state)
+{
+	bed_release(*state);
+	return 0;
+}
+
+static void
+api_routes_that_write_want_a_rule_of_their_own(void **state)
+{
+	struct bed *bed = *state;
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct facts f =
+		    bed_request(bed->program, rows[i].method, rows[i].url);
+		struct verdict v = policy_decide(bed->program, &f);
+		const char *rule = rows[i].rule == NULL ? "all" : rows[i].rule;
+
+		print_message("# %s %s\n", rows[i].method, rows[i].url);
+		if (strcmp(rule, "-") == 0) {
+			assert_string_equal(reason_name(v.reason), "git.api");
+			assert_int_equal(v.rule, VERDICT_NONE);
+			continue;
+		}
+		assert_string_equal(reason_name(v.reason), "allow");
+		assert_true(
+		    slice_eq_str(program_rule(bed->program, v.rule).name,
+			rule));
+	}
+}
+
+static void
+api_refusal_says_what_would_open_it(void **state)
+{
+	struct bed *bed = *state;
+	struct facts f = bed_request(bed->program, "PUT",
+	    "https://api.github.com/repos/acme/app/contents/x");
+	struct verdict v = policy_decide(bed->program, &f);
+	struct buf out;
+
+	buf_init(&out, 4096);
+	policy_explain(bed->program, &f, &v, &out);
+	assert_string_equal(buf_text(&out),
+	    "PUT on /repos/acme/app/contents/x could change a repository past "
+	    "its rule of git+https; rule `all` (policy.yaml:19) would have to "
+	    "name this route itself");
+	assert_string_equal(policy_stumble(bed->program, &f, 5),
+	    "rule of the repository");
+	buf_release(&out);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+		    api_routes_that_write_want_a_rule_of_their_own),
+		cmocka_unit_test(api_refusal_says_what_would_open_it),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
