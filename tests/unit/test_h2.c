@@ -229,21 +229,6 @@ h2_early_answer_is_whole(void **state)
 	h2_bed_release(&b);
 }
 
-static void
-h2_extended_connect_is_offered_on_demand(void **state)
-{
-	(void)state;
-	for (int offered = 0; offered < 2; offered++) {
-		BOTH;
-		if (offered)
-			h2_offer_connect(b.server.c);
-		assert_false(h2_may_connect(b.client.c)); /* not known yet */
-		h2_bed_turn(&b);
-		assert_int_equal(h2_may_connect(b.client.c), offered);
-		h2_bed_release(&b);
-	}
-}
-
 /* --- lengths and limits ---------------------------------------------------- */
 
 #define LENGTH_5 H2_POST "content-length|5\n"
@@ -450,7 +435,6 @@ main(void)
 		cmocka_unit_test(h2_window_is_opened_by_taking_alone),
 		cmocka_unit_test(h2_streams_share_a_connection),
 		cmocka_unit_test(h2_early_answer_is_whole),
-		cmocka_unit_test(h2_extended_connect_is_offered_on_demand),
 		cmocka_unit_test(h2_request_of_another_length_is_cut),
 		cmocka_unit_test(h2_answer_of_another_length_is_cut),
 		cmocka_unit_test(h2_head_over_the_limit_is_refused),

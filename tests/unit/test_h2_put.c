@@ -5,6 +5,10 @@
 
 #include "h2_bed.h"
 
+#define BOTH             \
+	struct h2_bed b; \
+	h2_bed_init(&b, H2_BED_BOTH)
+
 static void
 ignore_news(struct h2_conn *c UNUSED, void *arg UNUSED)
 {
@@ -130,12 +134,76 @@ h2_idle_connection_is_small(void **state)
 	h2_bed_release(&b);
 }
 
+static void
+h2_extended_connect_is_offered_on_demand(void **state)
+{
+	(void)state;
+	for (int offered = 0; offered < 2; offered++) {
+		BOTH;
+		if (offered)
+			h2_offer_connect(b.server.c);
+		assert_false(h2_may_connect(b.client.c)); /* not known yet */
+		h2_bed_turn(&b);
+		assert_int_equal(h2_may_connect(b.client.c), offered);
+		h2_bed_release(&b);
+	}
+}
+
+/* RFC 8441: a stream of bytes each way, without an end but the streams'. */
+static void
+h2_extended_connect_carries_bytes(void **state)
+{
+	(void)state;
+	static const struct host host = { .text = "ok.test", .n = 7 };
+	struct field_list fields = { .n = 0 };
+	struct http_new_request r = {
+		.method = SLICE("CONNECT"),
+		.protocol = SLICE("websocket"),
+		.path = SLICE("/chat"),
+		.host = &host,
+		.fields = &fields,
+		.body = HTTP_BODY_OPEN,
+	};
+	struct http_request req = { 0 };
+	struct parse_fail fail;
+	struct buf head;
+	enum err err;
+	BOTH;
+
+	h2_offer_connect(b.server.c);
+	h2_bed_turn(&b);
+	assert_true(h2_may_connect(b.client.c));
+	struct stream *up = h2_open(b.client.c, &err);
+	assert_non_null(up);
+	b.client.s[b.client.n++] = up;
+	assert_true(h2_put_request(up, &r, false));
+	h2_bed_turn(&b);
+	struct stream *s = b.server.s[0];
+	buf_init(&head, LIMIT_HEAD_SIZE);
+	assert_int_equal(h2_read_request(s, &req, &head, &fail), PARSE_DONE);
+	assert_true(req.has_upgrade);
+	assert_slice(req.protocol, SLICE("websocket"));
+	assert_slice(req.raw_target, SLICE("/chat"));
+	h2_bed_answer(s, 200, false);
+	assert_true(stream_put(s, SLICE("ping")));
+	h2_bed_turn(&b);
+	assert_int_equal(h2_bed_status(up), 200);
+	assert_slice(stream_peek(up), SLICE("ping"));
+	assert_true(stream_put(up, SLICE("pong")));
+	h2_bed_turn(&b);
+	assert_slice(stream_peek(s), SLICE("pong"));
+	buf_release(&head);
+	h2_bed_release(&b);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(h2_credential_is_never_indexed_and_wiped),
 		cmocka_unit_test(h2_idle_connection_is_small),
+		cmocka_unit_test(h2_extended_connect_is_offered_on_demand),
+		cmocka_unit_test(h2_extended_connect_carries_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,10 +283,39 @@ stream_survives_random_peers(void **state)
 	}
 }
 
+/* Before a close that must not lose it; but told is from the loop alone. */
+static void
+stream_flush_writes_at_once(void **state)
+{
+	(void)state;
+	enum err err;
+	struct loop *l = loop_new(&err);
+	int peer;
+	struct stream *s = make(l, &peer);
+	char got[16];
+
+	turn(l);
+	n_news = 0;
+	assert_true(stream_put(s, SLICE("bye")));
+	stream_shut(s);
+	stream_flush(s);
+	assert_int_equal(read(peer, got, sizeof(got)), 3);
+	assert_int_equal(read(peer, got, sizeof(got)), 0);
+	assert_true(stream_is_shut(s));
+	assert_int_equal(n_news, 0);
+	turn(l);
+	assert_int_equal(n_news, 1);
+	stream_close(s);
+	turn(l);
+	close(peer);
+	loop_free(l);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stream_flush_writes_at_once),
 		cmocka_unit_test(stream_carries_bytes_and_their_end),
 		cmocka_unit_test(stream_stops_reading_when_full),
 		cmocka_unit_test(stream_hold_keeps_bytes_with_the_peer),
