@@ -347,6 +347,7 @@ pack_take(struct pack *p, struct slice in, size_t *used, size_t *pass,
 	*used = in.n - rest.n;
 	p->facts.bytes = p->at;
 	if (answer == PARSE_BAD) {
+		*pass = 0; /* nothing more goes on */
 		p->phase = PACK_BROKEN;
 		return PARSE_BAD;
 	}

@@ -83,7 +83,7 @@ void pack_free(struct pack *p);
  * used	  bytes of `in` that were taken; on PARSE_MORE fewer than all mean
  *	  that much was done for this once: call again with the rest
  * pass	  bytes at the front of `in` that belong to the head and the entries,
- *	  at most `used`; what is between the two is trailer
+ *	  at most `used`; what is between the two is trailer.  0 on PARSE_BAD
  * fail	  on PARSE_BAD; `at` counts from the pack's first byte; reason
  *	  REASON_GIT_PACK, or REASON_LIMIT_BYTES for a ceiling
  *

@@ -152,29 +152,26 @@ prove_content(struct prove *p, struct prove_fail *fail)
 }
 
 /*
- * In a thin pack there are deltas of no known kind, and one of them may be a
- * commit.  Where thin packs are not taken that is refused; else only a stray
- * that is seen to be one.
+ * A stray commit that is seen to be one is refused.  A delta of no known kind
+ * may be another: rules that ask for all commits do not take those
+ * (content_fits()), the others are not about commits without a ref.
  */
 static enum proof
 prove_no_stray(struct prove *p, struct prove_fail *fail)
 {
 	struct oid stray, *tips = calloc(p->n + 1, sizeof(*tips));
-	enum proof proof = PROOF_OPEN;
+	enum proof proof = PROOF_NO;
 
-	if (tips != NULL) {
-		for (size_t i = 0; i < p->n; i++)
-			tips[i] = p->commands[i].new_id;
-		proof = ancestry_covers(&p->packs, tips, p->n, &stray);
-	}
+	if (tips == NULL)
+		return refuse(fail, REASON_INTERNAL, "no memory", ALL);
+	for (size_t i = 0; i < p->n; i++)
+		tips[i] = p->commands[i].new_id;
+	proof = ancestry_covers(&p->packs, tips, p->n, &stray);
 	free(tips);
-	if (proof == PROOF_NO)
-		return refuse(fail, REASON_GIT_PACK,
-		    "a commit in the pack belongs to no ref of the push", ALL);
-	if (proof == PROOF_OPEN && prove_wants_whole(p->rule))
-		return refuse(fail, REASON_GIT_PACK,
-		    "the pack has deltas whose base it does not have", ALL);
-	return PROOF_YES;
+	if (proof != PROOF_NO)
+		return PROOF_YES;
+	return refuse(fail, REASON_GIT_PACK,
+	    "a commit in the pack belongs to no ref of the push", ALL);
 }
 
 static enum proof

@@ -37,8 +37,8 @@ struct prove_command {
 };
 
 struct prove_fail {
-	enum reason reason; /* REASON_GIT_UPDATE, REASON_GIT_PACK, or that of
-			       a ceiling */
+	enum reason reason; /* REASON_GIT_UPDATE, REASON_GIT_PACK; or
+			       REASON_INTERNAL without memory */
 	const char *detail; /* for people; a literal */
 	size_t command;	    /* which one; SIZE_MAX: the pack as a whole */
 };
