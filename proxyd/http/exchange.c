@@ -62,6 +62,8 @@ static void
 exchange_close(struct exchange *x)
 {
 	timer_stop(&x->limit);
+	if (x->phase == EXCHANGE_GONE)
+		x->version->cut(x);
 	/* A message that was not whole must not look so. */
 	exchange_drop_upstream(x, x->phase == EXCHANGE_GONE && x->head_sent);
 	x->ops->ended(x, x->arg);
@@ -164,6 +166,10 @@ exchange_init(struct exchange *x, struct loop *l, struct stream *client,
 	if (timer_init(&x->limit, l, on_limit, x, err) != 0)
 		return -1;
 	timer_set(&x->limit, LIMIT_CLIENT_IDLE_MS);
+	if (x->version->has_head) {
+		x->begun = true;
+		x->started_ms = clock_ms();
+	}
 	return 0;
 }
 

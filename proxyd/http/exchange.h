@@ -50,7 +50,7 @@ struct exchange;
 struct exchange_version;
 
 /* On both sides: none is translated into another. */
-extern const struct exchange_version exchange_h1;
+extern const struct exchange_version exchange_h1, exchange_h2;
 
 /* What an exchange asks of its owner; `arg` is given to each. */
 struct exchange_ops {
@@ -73,6 +73,14 @@ struct exchange_ops {
 	 * stages to x->down.  False: refuse it; x->refusal is filled in.
 	 */
 	bool (*answered)(struct exchange *x, void *arg);
+	/*
+	 * HTTP/2: trailers came, of the request (`up`) or of the answer; their
+	 * memory is `head`: change what may not pass.  False with *fail set:
+	 * they do not.
+	 */
+	bool (*trailers)(struct exchange *x, bool up,
+	    const struct field_list *fields, struct buf *head,
+	    struct parse_fail *fail);
 	/* Everything ended well: the connection may be used again. */
 	void (*keep)(struct exchange *x, struct stream *upstream, void *arg);
 	/* Once, in DONE or GONE: forget pending questions, write the record. */
@@ -116,18 +124,20 @@ struct exchange {
 	uint64_t started_ms, moved;    /* by clock_ms(); bytes at last look */
 	unsigned status;	       /* given to the client; 0: none */
 	unsigned n_informational;
-	bool asked;	   /* the phase's question was put */
-	bool answer_yes;   /* ... and answered so */
-	bool refused;	   /* exchange_refuse() was called */
-	bool expired;	   /* the limit of this phase passed */
-	bool is_pooled;	   /* upstream came from the pool */
-	bool want_fresh;   /* it must not come from there */
-	bool head_sent;	   /* bytes went to this upstream connection */
-	bool skip_cookies; /* set by judge: Set-Cookie is left out */
-	bool upgrade;	   /* set by judge: it asks for a WebSocket */
-	bool close;	   /* no other exchange on the client's connection */
-	bool begun;	   /* the first byte of a head was seen */
-	bool answering;	   /* bytes of an answer were put to the client */
+	size_t drained;	       /* HTTP/2, REFUSE: of the request, dropped */
+	uint32_t origin_error; /* HTTP/2: of the stream that it reset */
+	bool asked;	       /* the phase's question was put */
+	bool answer_yes;       /* ... and answered so */
+	bool refused;	       /* exchange_refuse() was called */
+	bool expired;	       /* the limit of this phase passed */
+	bool is_pooled;	       /* upstream came from the pool */
+	bool want_fresh;       /* it must not come from there */
+	bool head_sent;	       /* bytes went to this upstream connection */
+	bool skip_cookies;     /* set by judge: Set-Cookie is left out */
+	bool upgrade;	       /* set by judge: it asks for a WebSocket */
+	bool close;	/* no other exchange on the client's connection */
+	bool begun;	/* the first byte of a head was seen */
+	bool answering; /* bytes of an answer were put to the client */
 };
 
 /*

@@ -108,11 +108,43 @@ finish(struct exchange *x)
 	return exchange_enter(x, EXCHANGE_DONE);
 }
 
+static enum parse
+move_up(struct exchange *x, struct parse_fail *fail)
+{
+	return h1_way_move(&x->up, x->client, x->upstream, fail);
+}
+
+static enum parse
+move_down(struct exchange *x, struct parse_fail *fail)
+{
+	return h1_way_move(&x->down, x->upstream, x->client, fail);
+}
+
+static enum exchange_step
+client_lost(struct exchange *x)
+{
+	return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+}
+
+static enum exchange_step
+upstream_lost(struct exchange *x, const char *detail)
+{
+	return exchange_fail(x, REASON_UP_RESPONSE, detail);
+}
+
+/* The owner of the client's connection resets it. */
+static void
+cut(struct exchange *x UNUSED)
+{
+}
+
 static enum exchange_step
 refuse(struct exchange *x)
 {
 	struct stream *client = x->client;
 
+	if (x->expired)
+		return client_lost(x);
 	if (!x->asked && !exchange_head_fits(x))
 		return EXCHANGE_WAIT;
 	if (!x->asked) {
@@ -132,12 +164,17 @@ refuse(struct exchange *x)
 
 const struct exchange_version exchange_h1 = {
 	.has_end = false,
+	.has_head = false,
 	.read_request = read_request,
 	.put_request = put_request,
 	.read_response = read_response,
 	.put_response = put_response,
-	.move = h1_way_move,
+	.move_up = move_up,
+	.move_down = move_down,
+	.client_lost = client_lost,
+	.upstream_lost = upstream_lost,
 	.may_repeat = may_repeat,
 	.finish = finish,
 	.refuse = refuse,
+	.cut = cut,
 };

@@ -64,7 +64,7 @@ ask(struct exchange *x, void (*question)(struct exchange *, void *),
     enum exchange_phase next)
 {
 	if (stream_is_broken(x->client))
-		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+		return x->version->client_lost(x);
 	if (!x->asked) {
 		x->asked = true;
 		question(x, x->arg);
@@ -148,7 +148,7 @@ upstream_lost(struct exchange *x, const char *detail)
 		exchange_drop_upstream(x, false);
 		return exchange_enter(x, EXCHANGE_REACH);
 	}
-	return exchange_fail(x, REASON_UP_RESPONSE, detail);
+	return x->version->upstream_lost(x, detail);
 }
 
 /* Carry the request's body on.  False: the exchange cannot go on; *step says. */
@@ -165,7 +165,7 @@ carry_up(struct exchange *x, enum exchange_step *step)
 		x->close = true;
 		return true;
 	}
-	enum parse p = x->version->move(&x->up, x->client, x->upstream, &fail);
+	enum parse p = x->version->move_up(x, &fail);
 	x->bytes_up += x->up.n - before;
 	if (p == PARSE_BAD) {
 		*step = fail.reason == REASON_CLIENT_ABORT ?
@@ -275,7 +275,7 @@ exchange_step_send(struct exchange *x)
 	enum exchange_step step = EXCHANGE_WAIT;
 
 	if (stream_is_broken(x->client))
-		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+		return x->version->client_lost(x);
 	if (!x->head_sent && !send_head(x) && !stream_is_broken(x->upstream))
 		return exchange_fail(x, REASON_INTERNAL, "head does not fit");
 	if (x->refused)
@@ -300,7 +300,7 @@ exchange_step_answer(struct exchange *x)
 	uint64_t before = x->down.n;
 
 	if (stream_is_broken(x->client))
-		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+		return x->version->client_lost(x);
 	if (x->refused)
 		return exchange_lose(x, x->refusal.reason, x->fail.detail);
 	if (x->expired)
@@ -309,8 +309,7 @@ exchange_step_answer(struct exchange *x)
 	exchange_note_progress(x);
 	if (!carry_up(x, &step))
 		return step;
-	enum parse p =
-	    x->version->move(&x->down, x->upstream, x->client, &fail);
+	enum parse p = x->version->move_down(x, &fail);
 	x->bytes_down += x->down.n - before;
 	if (p == PARSE_BAD)
 		return exchange_lose(x, fail.reason, fail.detail);
@@ -322,7 +321,7 @@ exchange_step_answer(struct exchange *x)
 enum exchange_step
 exchange_step_refuse(struct exchange *x)
 {
-	if (stream_is_broken(x->client) || x->expired)
-		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+	if (stream_is_broken(x->client))
+		return x->version->client_lost(x);
 	return x->version->refuse(x);
 }

@@ -12,7 +12,8 @@ enum exchange_step {
 
 /* What differs by version: exchange_h1.c, exchange_h2.c. */
 struct exchange_version {
-	bool has_end; /* a body's end is said beside its length */
+	bool has_end;  /* a body's end is said beside its length */
+	bool has_head; /* the head is there when the exchange begins */
 
 	/* HEAD: the request's head off x->client, into x->req and x->head. */
 	enum parse (*read_request)(struct exchange *x, struct parse_fail *fail);
@@ -24,8 +25,13 @@ struct exchange_version {
 	/* x->res to the client.  False: it does not fit, or nobody is there. */
 	bool (*put_response)(struct exchange *x, struct http_new_response *r);
 	/* Move what can be moved of a body; as h1_way_move(). */
-	enum parse (*move)(struct way *w, struct stream *from,
-	    struct stream *to, struct parse_fail *fail);
+	enum parse (*move_up)(struct exchange *x, struct parse_fail *fail);
+	enum parse (*move_down)(struct exchange *x, struct parse_fail *fail);
+	/* x->client is broken: GONE, with the reason. */
+	enum exchange_step (*client_lost)(struct exchange *x);
+	/* Upstream was lost before an answer, and will not be asked again. */
+	enum exchange_step (
+	    *upstream_lost)(struct exchange *x, const char *detail);
 	/* Upstream was lost: may it be asked again, on a fresh connection?
 	 * Nothing of a body or of an answer has come. */
 	bool (*may_repeat)(const struct exchange *x);
@@ -33,6 +39,8 @@ struct exchange_version {
 	enum exchange_step (*finish)(struct exchange *x);
 	/* REFUSE: x->refusal to the client, who is there. */
 	enum exchange_step (*refuse)(struct exchange *x);
+	/* GONE: what is not whole must not look so; upstream may be there. */
+	void (*cut)(struct exchange *x);
 };
 
 /*

@@ -77,6 +77,9 @@ bool h2_is_over(const struct h2_conn *c);
 enum reason h2_reason(const struct h2_conn *c);
 const char *h2_text(const struct h2_conn *c);
 
+/* For checks: will something wake it, or its owner? */
+bool h2_is_armed(const struct h2_conn *c);
+
 /* What it runs over; borrowed. */
 struct stream *h2_bytes(const struct h2_conn *c);
 /* Borrowed; for showing the socket to the keeper.  -1: none. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an owner may ask of a connection; nothing changes by it. */
+#include <event2/event.h>
+
 #include "http/h2_part.h"
 
 bool
@@ -79,4 +81,11 @@ int
 h2_fd(const struct h2_conn *c)
 {
 	return c->bytes == NULL ? -1 : stream_fd(c->bytes);
+}
+
+bool
+h2_is_armed(const struct h2_conn *c)
+{
+	return c->again || event_pending(c->kick, EV_TIMEOUT, NULL) != 0 ||
+	    stream_is_armed(c->bytes);
 }

@@ -250,6 +250,12 @@ h2_is_stream(const struct stream *s)
 	return s->ops == &ops;
 }
 
+bool
+h2_has_news(const struct stream *s)
+{
+	return ((const struct h2_stream *)s)->has_news;
+}
+
 struct h2_conn *
 h2_conn_of(const struct stream *s)
 {

@@ -34,6 +34,8 @@ enum h2_code {
 
 /* True if `s` is one: what follows is for those alone. */
 bool h2_is_stream(const struct stream *s);
+/* Its owner will be told of something in this turn of the loop. */
+bool h2_has_news(const struct stream *s);
 /* The connection that it is of; NULL: closed. */
 struct h2_conn *h2_conn_of(const struct stream *s);
 

@@ -84,8 +84,8 @@ pool_free(struct pool *p)
 	free(p);
 }
 
-static bool
-key_eq(const struct pool_key *a, const struct pool_key *b)
+bool
+pool_key_eq(const struct pool_key *a, const struct pool_key *b)
 {
 	return a->port == b->port && a->tls == b->tls && a->alpn == b->alpn &&
 	    a->public_only == b->public_only &&
@@ -98,7 +98,7 @@ pool_take(struct pool *p, const struct pool_key *key)
 	struct idle *i;
 
 	TAILQ_FOREACH(i, &p->idle, entry)
-		if (key_eq(&i->key, key) && stream_is_idle(i->stream))
+		if (pool_key_eq(&i->key, key) && stream_is_idle(i->stream))
 			return unlink_idle(i);
 	return NULL;
 }

@@ -25,6 +25,8 @@ struct pool_key {
 	uint32_t generation;
 };
 
+bool pool_key_eq(const struct pool_key *a, const struct pool_key *b);
+
 MUST_USE struct pool *pool_new(struct loop *l);
 /* Closes what is in it. */
 void pool_free(struct pool *p);

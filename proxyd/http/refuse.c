@@ -5,9 +5,7 @@
 #include "wire/accept.h"
 
 #define WHY_MAX ((size_t)2 * REFUSAL_TEXT_MAX + 512)
-/* In JSON it stands twice, and what policy says may be escaped. */
-#define BODY_MAX ((size_t)6 * WHY_MAX)
-#define ANSWER_MAX (BODY_MAX + 2048)
+#define ANSWER_MAX (REFUSAL_BODY_MAX + 2048)
 
 void
 refusal_init(struct refusal *r)
@@ -192,20 +190,32 @@ refusal_status(const struct refusal *r)
 }
 
 bool
+refusal_is_json(const struct http_request *req)
+{
+	return req != NULL && accept_prefers_json(&req->fields);
+}
+
+void
+refusal_put_body(const struct refusal *r, const char *flow,
+    const struct http_request *req, struct buf *body)
+{
+	if (refusal_is_json(req))
+		put_json(r, refusal_status(r), flow, body);
+	else
+		put_text(r, flow, body);
+}
+
+bool
 refusal_put(const struct refusal *r, struct stream *s, const char *flow,
     const struct http_request *req)
 {
 	unsigned status = refusal_status(r);
-	bool json = req != NULL && accept_prefers_json(&req->fields);
 	bool is_head = req != NULL && slice_eq(req->method, SLICE("HEAD"));
 	struct buf body, answer;
 
-	buf_init(&body, BODY_MAX);
+	buf_init(&body, REFUSAL_BODY_MAX);
 	buf_init(&answer, ANSWER_MAX);
-	if (json)
-		put_json(r, status, flow, &body);
-	else
-		put_text(r, flow, &body);
+	refusal_put_body(r, flow, req, &body);
 	buf_putf(&answer,
 	    "HTTP/1.1 %u %s\r\n"
 	    "Content-Type: %s\r\n"
@@ -215,8 +225,8 @@ refusal_put(const struct refusal *r, struct stream *s, const char *flow,
 	    "Duenna-Reason: %s\r\n"
 	    "Duenna-Flow: %s\r\n",
 	    status, phrase(status),
-	    json ? "application/problem+json" : "text/plain; charset=utf-8",
-	    body.n, reason_name(r->reason), flow);
+	    refusal_is_json(req) ? REFUSAL_JSON : REFUSAL_TEXT, body.n,
+	    reason_name(r->reason), flow);
 	if (r->retry_after_s != 0) /* RFC 9110 10.2.3 */
 		buf_putf(&answer, "Retry-After: %u\r\n", r->retry_after_s);
 	buf_put_str(&answer, "Connection: close\r\n\r\n");

@@ -20,6 +20,10 @@
 #include "wire/h1_head.h"
 
 #define REFUSAL_TEXT_MAX 4096 /* bytes of `what` or of `policy` */
+/* In JSON both stand twice, and what policy says may be escaped. */
+#define REFUSAL_BODY_MAX (6 * (2 * REFUSAL_TEXT_MAX + 512))
+#define REFUSAL_TEXT "text/plain; charset=utf-8"
+#define REFUSAL_JSON "application/problem+json"
 
 struct refusal {
 	unsigned status; /* 0: the reason's own */
@@ -45,8 +49,13 @@ void refusal_put_escaped(struct buf *out, struct slice text, size_t max);
 /* The status that it is answered with. */
 unsigned refusal_status(const struct refusal *r);
 
+/* Its body and what kind that is, as what `req` accepts prefers it. */
+void refusal_put_body(const struct refusal *r, const char *flow,
+    const struct http_request *req, struct buf *body);
+bool refusal_is_json(const struct http_request *req);
+
 /*
- * Answer on `s`.
+ * Answer on `s`, over HTTP/1.1.
  *
  * flow	 id of the flow, of ours
  * req	 the request, as far as it was read; NULL: nothing of it is known
@@ -55,5 +64,12 @@ unsigned refusal_status(const struct refusal *r);
  */
 MUST_USE bool refusal_put(const struct refusal *r, struct stream *s,
     const char *flow, const struct http_request *req);
+
+/*
+ * The same over a stream of HTTP/2, but for its end: that is the caller's to
+ * put, except of an answer without a body.  `n` is increased by its bytes.
+ */
+MUST_USE bool refusal_put_h2(const struct refusal *r, struct stream *s,
+    const char *flow, const struct http_request *req, uint64_t *n);
 
 #endif

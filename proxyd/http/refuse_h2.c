@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Our own answers over HTTP/2. */
+#include "http/h2_stream.h"
+#include "http/refuse.h"
+
+static void
+add(struct field_list *fields, const char *name, const char *value)
+{
+	/* The list has room for these few. */
+	if (!field_add(fields, slice_of_str(name), slice_of_str(value)))
+		fields->n = 0;
+}
+
+/* The fields that it has in HTTP/1.1, too. */
+static void
+put_fields(const struct refusal *r, const char *flow,
+    const struct http_request *req, char retry[16], struct field_list *fields)
+{
+	fields->n = 0;
+	add(fields, "content-type",
+	    refusal_is_json(req) ? REFUSAL_JSON : REFUSAL_TEXT);
+	add(fields, "cache-control", "no-store");
+	add(fields, "x-content-type-options", "nosniff");
+	add(fields, "duenna-reason", reason_name(r->reason));
+	add(fields, "duenna-flow", flow);
+	if (r->retry_after_s == 0)
+		return;
+	snprintf(retry, 16, "%u", r->retry_after_s);
+	add(fields, "retry-after", retry);
+}
+
+bool
+refusal_put_h2(const struct refusal *r, struct stream *s, const char *flow,
+    const struct http_request *req, uint64_t *n)
+{
+	bool is_head = req != NULL && slice_eq(req->method, SLICE("HEAD"));
+	struct field_list fields;
+	struct buf body;
+	char retry[16];
+
+	buf_init(&body, REFUSAL_BODY_MAX);
+	refusal_put_body(r, flow, req, &body);
+	put_fields(r, flow, req, retry, &fields);
+	const struct http_new_response res = {
+		.status = refusal_status(r),
+		.fields = &fields,
+		.body = HTTP_BODY_LENGTH,
+		.has_length = true,
+		.length = body.n,
+	};
+	bool ok = !body.failed && h2_put_response(s, &res, is_head) &&
+	    (is_head || stream_put(s, buf_slice(&body)));
+	if (ok && !is_head)
+		*n += body.n;
+	buf_release(&body);
+	return ok;
+}
