@@ -31,10 +31,8 @@ is_plain(const struct http_response *res)
 
 /* Mask a part of the head where it stands: in the exchange's own copy. */
 static void
-mask_part(struct request *r, struct slice part)
+mask_part(struct request *r, struct buf *head, struct slice part)
 {
-	struct buf *head = &r->x.answer_head;
-
 	if (part.n == 0)
 		return;
 	r->n_masked +=
@@ -42,15 +40,22 @@ mask_part(struct request *r, struct slice part)
 }
 
 static void
+mask_fields(struct request *r, struct buf *head,
+    const struct field_list *fields)
+{
+	for (size_t i = 0; i < fields->n; i++) {
+		mask_part(r, head, fields->at[i].name);
+		mask_part(r, head, fields->at[i].value);
+	}
+}
+
+static void
 mask_head(struct request *r)
 {
 	const struct http_response *res = &r->x.res;
 
-	mask_part(r, res->phrase);
-	for (size_t i = 0; i < res->fields.n; i++) {
-		mask_part(r, res->fields.at[i].name);
-		mask_part(r, res->fields.at[i].value);
-	}
+	mask_part(r, &r->x.answer_head, res->phrase);
+	mask_fields(r, &r->x.answer_head, &res->fields);
 }
 
 /* Behind an upgrade `body` counts for either way. */
@@ -95,4 +100,23 @@ request_answered(struct exchange *x, void *arg)
 		return refuse(r, REASON_INTERNAL, "out of memory");
 	stages_add(&x->down.stages, mask);
 	return true;
+}
+
+bool
+request_trailers(struct exchange *x, bool up, const struct field_list *fields,
+    struct buf *head, struct parse_fail *fail)
+{
+	struct request *r = x->arg;
+	uint64_t before = r->n_masked;
+
+	if (r->forms == NULL || (!up && !r->verdict.search_answer))
+		return true;
+	mask_fields(r, head, fields);
+	if (!up || r->n_masked == before)
+		return true;
+	/* It was no answer's: nothing of it goes on. */
+	r->n_masked = before;
+	*fail = (struct parse_fail){ REASON_CRED_LEAK,
+		"a secret stands in the trailers", 0 };
+	return false;
 }

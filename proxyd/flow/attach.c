@@ -142,7 +142,7 @@ ask_next(struct request *r)
 		.generation = r->generation,
 		.rule = r->verdict.rule,
 		.credential = r->verdict.credentials[r->attach.n],
-		.upstream = r->x.upstream,
+		.upstream = request_wire(r),
 		.flow = r->flow->name,
 	};
 	r->asked = sb->asks->release(sb->asks_arg, sb, &ask, on_released, r);
@@ -153,12 +153,13 @@ request_attach(struct exchange *x, void *arg)
 {
 	struct request *r = arg;
 	const struct sandbox *sb = r->flow->sandbox;
+	const struct stream *wire = request_wire(r);
 
 	/* A secret goes over TLS to the one name, or nowhere; asked again here
-	 * for connections that come from the pool. */
+	 * for connections that others have used. */
 	if (r->verdict.n_credentials != 0 &&
-	    (!r->flow->is_tls ||
-		!sb->asks->is_verified(sb->asks_arg, x->upstream, &r->host))) {
+	    (!r->flow->is_tls || wire == NULL ||
+		!sb->asks->is_verified(sb->asks_arg, wire, &r->host))) {
 		exchange_refuse(x, REASON_CRED_PLAINTEXT, "not verified");
 		return;
 	}

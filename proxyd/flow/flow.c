@@ -11,6 +11,7 @@
 #include "flow/record.h"
 #include "flow/request.h"
 #include "flow/step.h"
+#include "http/h2.h"
 #include "net/stream_tcp.h"
 
 /* Confirmations of records come whatever becomes of the flow: wait for them. */
@@ -38,6 +39,8 @@ flow_close(struct flow *f)
 	else
 		stream_close(f->client);
 	f->client = NULL;
+	h2_close(f->h2);
+	f->h2 = NULL;
 	timer_stop(&f->limit);
 	LIST_REMOVE(f, entry);
 	f->sandbox->n_flows--;

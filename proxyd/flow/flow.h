@@ -23,6 +23,7 @@
 #include "wire/host.h"
 
 struct choose;
+struct h2_conn;
 struct pass;
 struct request;
 
@@ -33,7 +34,8 @@ struct flow {
 	LIST_ENTRY(flow) entry;	 /* on sandbox->flows until closed */
 	struct sandbox *sandbox; /* borrowed; lives longer than its flows */
 	struct loop *loop;	 /* borrowed */
-	struct stream *client;	 /* owned; NULL: closed */
+	struct stream *client;	 /* owned; NULL: closed, or h2's */
+	struct h2_conn *h2;	 /* owned; SERVE and REFUSE of HTTP/2 */
 	struct timer limit;	 /* the present phase's */
 	struct asked *asked;	 /* a leaf, or a dial to pass; NULL: nothing */
 	struct choose *choose;	 /* owned; CHOOSE and what came of it */
@@ -73,6 +75,7 @@ struct flow {
 	bool shut, draining;	  /* REFUSE: our end announced; gone */
 	unsigned n_records;	  /* confirmations still to come */
 	bool reset;		  /* end with a reset: an answer was cut */
+	bool leaving;		  /* HTTP/2: it was idle for long, GOAWAY */
 	bool obeyed;		  /* flow/hostile.c alone */
 	size_t drained;		  /* REFUSE: bytes dropped */
 };

@@ -4,6 +4,7 @@
 #include "flow/choose.h"
 #include "flow/pass.h"
 #include "flow/request.h"
+#include "http/h2_stream.h"
 
 static void
 bug(const struct flow *f, const struct request *r, const char *what)
@@ -22,7 +23,7 @@ is_armed(const struct flow *f, const struct request *r, const struct stream *s)
 		return false;
 	if (stream_is_stuck(s))
 		bug(f, r, "a stream should go on, and no event will come");
-	return stream_is_armed(s);
+	return stream_is_armed(s) || (h2_is_stream(s) && h2_has_news(s));
 }
 
 static void
@@ -47,14 +48,15 @@ check_request(const struct flow *f, const struct request *r)
 
 	check(f, r, timer_is_set(&r->x.limit),
 	    client || upstream || reaching || r->asked != NULL ||
-		r->n_records != 0);
+		r->n_records != 0 || r->link != NULL);
 }
 
 void
 flow_must_wait(const struct flow *f)
 {
 	const struct request *r;
-	bool client = is_armed(f, NULL, f->client);
+	bool client =
+	    f->h2 == NULL ? is_armed(f, NULL, f->client) : h2_is_armed(f->h2);
 	bool passes = f->pass != NULL && is_armed(f, NULL, f->pass->upstream);
 	bool chooses =
 	    f->choose != NULL && is_armed(f, NULL, f->choose->upstream);

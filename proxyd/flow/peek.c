@@ -36,7 +36,7 @@ read_hello(struct flow *f)
 	struct parse_fail fail;
 
 	f->has_ech = h->has_ech;
-	f->offer = f->sandbox->h2 ? h->offer : alpn_offer_without_h2(h->offer);
+	f->offer = h->offer;
 	f->alpn = alpn_offer_first(f->offer);
 	if (h->has_sni && host_from_sni(h->sni, &f->sni, &fail) != PARSE_DONE) {
 		f->sni.n = 0;

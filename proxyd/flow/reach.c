@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* REACH: an upstream connection for a request that was allowed. */
 #include "flow/choose.h"
-#include "flow/request.h"
+#include "flow/link.h"
+#include "http/h2_stream.h"
 
 struct pool_key
 request_pool_key(const struct request *r)
@@ -38,7 +39,7 @@ bool
 reach_has_room(struct sandbox *sb, size_t n)
 {
 	return sb->n_upstreams + n + pool_count(sb->pool) <= LIMIT_UPSTREAMS ||
-	    pool_drop_oldest(sb->pool);
+	    pool_drop_oldest(sb->pool) || link_drop_idle(sb);
 }
 
 void
@@ -54,7 +55,10 @@ reach_keep(struct flow *f, const struct host *host, struct stream *s)
 		.generation = f->generation->number,
 	};
 
-	pool_put(f->sandbox->pool, &key, s);
+	if (f->alpn == ALPN_H2)
+		link_keep(f, &key, s);
+	else
+		pool_put(f->sandbox->pool, &key, s);
 }
 
 static void
@@ -77,13 +81,13 @@ on_dialled(const struct dial_answer *a, void *arg)
 	request_wake(r);
 }
 
-static void
-dial(struct request *r)
+struct dial_ask
+request_dial_ask(const struct request *r)
 {
 	const struct flow *f = r->flow;
-	struct sandbox *sb = f->sandbox;
 	struct slice only;
-	const struct dial_ask ask = {
+
+	return (struct dial_ask){
 		.generation = r->generation,
 		.rule = r->verdict.rule,
 		.host = &r->host,
@@ -94,8 +98,32 @@ dial(struct request *r)
 		.alpn = alpn_offer_only(f->alpn),
 		.flow = f->name,
 	};
+}
+
+static void
+dial(struct request *r)
+{
+	const struct dial_ask ask = request_dial_ask(r);
+	struct sandbox *sb = r->flow->sandbox;
 
 	r->asked = sb->asks->dial(sb->asks_arg, sb, &ask, on_dialled, r);
+}
+
+/* One that has been used before, from the pool. */
+static bool
+take_pooled(struct request *r)
+{
+	const struct pool_key key = request_pool_key(r);
+	struct stream *s =
+	    r->x.want_fresh ? NULL : pool_take(r->flow->sandbox->pool, &key);
+
+	if (s == NULL)
+		return false;
+	stream_on(s, on_upstream_news, r);
+	r->cookie = s->tag;
+	memcpy(r->address, s->peer, sizeof(r->address));
+	exchange_reached(&r->x, s, true);
+	return true;
 }
 
 void
@@ -104,31 +132,43 @@ request_reach(struct exchange *x, void *arg)
 	struct request *r = arg;
 	struct flow *f = r->flow;
 	struct sandbox *sb = f->sandbox;
-	const struct pool_key key = request_pool_key(r);
 	enum reason failed = choose_take_failure(f);
-	struct stream *s = x->want_fresh ? NULL : pool_take(sb->pool, &key);
 
-	if (!r->counted) {
+	if (f->alpn != ALPN_H2 && !r->counted) {
 		r->counted = true;
 		sb->n_upstreams++;
 	}
-	if (s != NULL) {
-		stream_on(s, on_upstream_news, r);
-		r->cookie = s->tag;
-		memcpy(r->address, s->peer, sizeof(r->address));
-		exchange_reached(x, s, true);
+	if (f->alpn != ALPN_H2 && take_pooled(r))
 		return;
-	}
-	if (failed != REASON_ALLOW) {
+	if (failed != REASON_ALLOW)
 		request_fail(r, failed, slice_of_str(f->choose->detail));
-		return;
-	}
-	if (!reach_has_room(sb, 0)) {
+	else if (f->alpn == ALPN_H2)
+		link_reach(r);
+	else if (reach_has_room(sb, 0))
+		dial(r);
+	else
 		exchange_refuse(x, REASON_LIMIT_CONNS,
 		    "too many upstream connections");
-		return;
-	}
-	dial(r);
+}
+
+struct stream *
+request_wire(const struct request *r)
+{
+	struct stream *s = r->x.upstream;
+
+	if (!h2_is_stream(s))
+		return s;
+	return h2_conn_of(s) == NULL ? NULL : h2_bytes(h2_conn_of(s));
+}
+
+void
+request_choose_http11(struct request *r)
+{
+	struct flow *f = r->flow;
+
+	/* The client, who is told too, makes another connection by itself. */
+	choices_put(&f->sandbox->choices, &r->host, f->port, f->offer,
+	    ALPN_HTTP11);
 }
 
 /* It does not speak any more what the client was given, and goes on with. */
@@ -136,7 +176,7 @@ static void
 forget_choice(struct request *r)
 {
 	choices_forget(&r->flow->sandbox->choices, &r->host, r->flow->port);
-	r->x.close = true;
+	request_drain(r);
 }
 
 /* Versions are never translated.  Nothing chosen is HTTP/1.1. */
@@ -176,9 +216,7 @@ request_reach_more(struct request *r)
 	}
 	if (r->flow->is_tls && !is_as_given(r, s)) {
 		forget_choice(r);
-		exchange_refuse(&r->x, REASON_UP_RESPONSE,
-		    "the origin speaks another version of HTTP than before; "
-		    "a new connection will be given that one");
+		exchange_refuse(&r->x, REASON_UP_RESPONSE, REACH_OTHER_VERSION);
 		stream_close(s);
 		return;
 	}
@@ -192,6 +230,7 @@ request_reach_cancel(struct request *r)
 
 	sb->asks->cancel(sb->asks_arg, r->asked);
 	r->asked = NULL;
+	link_leave(r);
 	stream_close(r->reaching);
 	r->reaching = NULL;
 	if (r->counted)

@@ -21,6 +21,8 @@ step_refuse(struct flow *f)
 {
 	struct stream *client = f->client;
 
+	if (f->h2 != NULL)
+		return step_refuse_h2(f);
 	if (!f->shut) {
 		f->shut = true;
 		if (f->alert != 0)

@@ -2,6 +2,7 @@
 #include "flow/request.h"
 #include "base/clock.h"
 #include "flow/record.h"
+#include "http/h2_stream.h"
 
 void
 request_fail(struct request *r, enum reason reason, struct slice detail)
@@ -69,6 +70,8 @@ request_ended(struct exchange *x, void *arg)
 	struct flow *f = r->flow;
 
 	request_reach_cancel(r);
+	if (x->origin_error == H2_HTTP_1_1_REQUIRED)
+		request_choose_http11(r);
 	attach_wipe(&r->attach);
 	spend_end(&r->spend, x->bytes_up, clock_ms());
 	f->bytes_up += x->bytes_up;
@@ -91,6 +94,13 @@ request_ended(struct exchange *x, void *arg)
 	record_request_end(r);
 }
 
+/* Of a stream of HTTP/2; that of HTTP/1 is the flow's. */
+static void
+on_client_news(struct stream *s UNUSED, void *arg)
+{
+	request_wake(arg);
+}
+
 static void
 on_limit(void *arg)
 {
@@ -105,7 +115,7 @@ request_know(struct request *r, const struct generation *g)
 }
 
 struct request *
-request_new(struct flow *f)
+request_new(struct flow *f, struct stream *client)
 {
 	static const struct exchange_ops ops = {
 		.judge = request_judge,
@@ -113,22 +123,28 @@ request_new(struct flow *f)
 		.attach = request_attach,
 		.sent = request_sent,
 		.answered = request_answered,
+		.trailers = request_trailers,
 		.keep = request_keep,
 		.ended = request_ended,
 		.on_limit = on_limit,
 	};
 	struct request *r = calloc(1, sizeof(*r));
+	bool is_h2 = client != f->client;
 	enum err err;
 
-	if (r == NULL)
-		return NULL;
-	r->flow = f;
-	attach_init(&r->attach);
-	r->x.version = &exchange_h1;
-	if (exchange_init(&r->x, f->loop, f->client, &ops, r, &err) != 0) {
+	if (r != NULL)
+		r->x.version = is_h2 ? &exchange_h2 : &exchange_h1;
+	if (r == NULL ||
+	    exchange_init(&r->x, f->loop, client, &ops, r, &err) != 0) {
+		if (is_h2)
+			stream_close(client);
 		free(r);
 		return NULL;
 	}
+	if (is_h2)
+		stream_on(client, on_client_news, r);
+	r->flow = f;
+	attach_init(&r->attach);
 	request_know(r, f->generation);
 	r->x.flow = f->name;
 	r->x.number = ++f->n_requests;
@@ -141,6 +157,8 @@ request_free(struct request *r)
 {
 	LIST_REMOVE(r, entry);
 	exchange_release(&r->x);
+	if (r->x.client != r->flow->client)
+		stream_close(r->x.client);
 	generation_unref(r->generation);
 	search_free(r->forms);
 	search_free(r->forms_before);
@@ -150,6 +168,14 @@ request_free(struct request *r)
 		free(r);
 	else
 		r->is_free = true;
+}
+
+void
+request_drain(struct request *r)
+{
+	r->x.close = true;
+	if (r->flow->h2 != NULL)
+		h2_shut(r->flow->h2);
 }
 
 void

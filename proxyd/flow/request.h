@@ -12,6 +12,11 @@
 #include "http/exchange.h"
 #include "http/pool.h"
 
+/* A refusal: what an origin chooses by ALPN is not what it chose before. */
+#define REACH_OTHER_VERSION                                       \
+	"the origin speaks another version of HTTP than before; " \
+	"a new connection will be given that one"
+
 struct request {
 	LIST_ENTRY(request) entry; /* on flow->requests until freed */
 	struct flow *flow;	   /* borrowed; lives longer */
@@ -27,6 +32,9 @@ struct request {
 
 	struct asked *asked;	     /* NULL: nothing */
 	struct stream *reaching;     /* owned: TLS to the upstream goes on */
+	struct link *link;	     /* HTTP/2: waits for it; NULL: for none */
+	TAILQ_ENTRY(request) wait;   /* ... in its queue */
+	uint64_t link_number;	     /* ... of the link that it had last */
 	uint64_t cookie;	     /* of the dial's socket */
 	struct attach attach;	     /* owned; wiped when sent */
 	struct search *forms;	     /* owned: of those secrets; NULL: none */
@@ -48,10 +56,19 @@ struct request {
 	unsigned n_records; /* confirmations still to come */
 };
 
-/* On the flow's list.  NULL: no memory. */
-MUST_USE struct request *request_new(struct flow *f);
+/*
+ * On the flow's list.  `client` is the flow's, or a stream of HTTP/2 that is the
+ * request's own, closed on failure too.  NULL: no memory.
+ */
+MUST_USE struct request *request_new(struct flow *f, struct stream *client);
 /* Its memory stays while confirmations of records are to come. */
 void request_free(struct request *r);
+
+/* Its origin takes it over HTTP/1.1 alone: so for the next connection. */
+void request_choose_http11(struct request *r);
+
+/* No other request on its client's connection, where that is in our hand. */
+void request_drain(struct request *r);
 
 /* Something of it happened: flow_run(). */
 void request_wake(struct request *r);
@@ -79,9 +96,15 @@ void request_reach(struct exchange *x, void *arg);
 void request_attach(struct exchange *x, void *arg);
 void request_sent(struct exchange *x, void *arg);
 bool request_answered(struct exchange *x, void *arg);
+bool request_trailers(struct exchange *x, bool up,
+    const struct field_list *fields, struct buf *head, struct parse_fail *fail);
 void request_keep(struct exchange *x, struct stream *s, void *arg);
 
 struct pool_key request_pool_key(const struct request *r);
+/* What the dialer is asked for it. */
+struct dial_ask request_dial_ask(const struct request *r);
+/* What its upstream runs over, whose socket the keeper knows; NULL: lost. */
+struct stream *request_wire(const struct request *r);
 
 /* For the records of those who get it from the pool: whose dial it was. */
 void reach_note_dial(const struct dial_answer *a);

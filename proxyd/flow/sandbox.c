@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "cred/search.h"
 #include "flow/flow.h"
+#include "flow/link.h"
 #include "http/pool.h"
 #include "tls/leaf.h"
 
@@ -67,6 +68,7 @@ sandbox_new(struct loop *l, const struct asks *asks, void *asks_arg,
 	s->id = id;
 	placeholder_set_init(&s->placeholders);
 	LIST_INIT(&s->flows);
+	LIST_INIT(&s->links);
 	budget_init(&s->handshakes, LIMIT_HANDSHAKES_PER_S,
 	    (uint64_t)2 * LIMIT_HANDSHAKES_PER_S, clock_ms());
 	pipes_init(&s->pipes);
@@ -109,6 +111,7 @@ sandbox_close(struct sandbox *s)
 {
 	while (!LIST_EMPTY(&s->flows))
 		flow_abort(LIST_FIRST(&s->flows), REASON_SHUTDOWN);
+	links_close(s);
 }
 
 bool

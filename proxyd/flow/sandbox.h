@@ -53,12 +53,13 @@ struct sandbox {
 	struct search *placeholder_forms;    /* owned; made on first need */
 	LIST_HEAD(flow_list, flow) flows;
 	size_t n_flows;
-	bool h2;	    /* HTTP/2 is served */
 	uint64_t last_flow; /* the id given last */
 	size_t n_upstreams; /* connections outward that are open or asked for */
 	struct pool *pool;  /* owned */
-	struct choices choices; /* owned */
-	struct pipes pipes;	/* owned; of what passes unread */
+	LIST_HEAD(link_list, link) links; /* owned; see flow/link.h */
+	uint64_t last_link;		  /* the number given last */
+	struct choices choices;		  /* owned */
+	struct pipes pipes;		  /* owned; of what passes unread */
 	struct budget handshakes;
 	struct timer expiry;  /* each second, if some rule may expire */
 	uint64_t n_questions; /* DNS questions allowed, not yet in a record */

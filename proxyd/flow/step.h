@@ -37,4 +37,8 @@ enum step step_shake(struct flow *f);
 enum step step_serve(struct flow *f);
 enum step step_refuse(struct flow *f);
 
+/* SERVE and REFUSE of HTTP/2: serve_h2.c. */
+enum step step_serve_h2(struct flow *f);
+enum step step_refuse_h2(struct flow *f);
+
 #endif

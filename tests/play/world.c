@@ -363,7 +363,6 @@ world_init(struct world *w, struct program *program)
 		peer_init(&w->upstream[i], w);
 	w->sandbox = sandbox_new(w->loop, &asks, w, 1, &err);
 	assert(w->sandbox != NULL);
-	w->sandbox->h2 = true;
 	sandbox_set_name(w->sandbox, SLICE("play"));
 	bool set = program == NULL ||
 	    sandbox_set_program(w->sandbox, program, 1,
