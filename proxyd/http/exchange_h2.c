@@ -5,11 +5,15 @@
  */
 #include "http/exchange_step.h"
 #include "http/h2_way.h"
+#include "http/refuse_grpc.h"
 
 static enum parse
 read_request(struct exchange *x, struct parse_fail *fail)
 {
-	return h2_read_request(x->client, &x->req, &x->head, fail);
+	enum parse p = h2_read_request(x->client, &x->req, &x->head, fail);
+
+	x->refusal.grpc = p == PARSE_DONE && refusal_is_grpc(&x->req);
+	return p;
 }
 
 /* What is counted of a head is its decoded size, as it came. */

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "wire/accept.h"
 
-#define WHY_MAX ((size_t)2 * REFUSAL_TEXT_MAX + 512)
+#define WHY_MAX ((size_t)REFUSAL_LINE_MAX)
 #define ANSWER_MAX (REFUSAL_BODY_MAX + 2048)
 
 void
@@ -139,6 +139,16 @@ put_text(const struct refusal *r, const char *flow, struct buf *out)
 	    flow);
 }
 
+void
+refusal_put_line(const struct refusal *r, const char *flow, struct buf *out)
+{
+	if (r->code_only)
+		buf_putf(out, "duenna: %s", reason_name(r->reason));
+	else
+		put_why(r, "; ", out);
+	buf_putf(out, "; flow %s", flow);
+}
+
 /* The rule that decided, and what the nearest would allow. */
 static void
 put_rules(const struct refusal *r, struct json *j)
@@ -180,13 +190,19 @@ put_json(const struct refusal *r, unsigned status, const char *flow,
 }
 
 unsigned
-refusal_status(const struct refusal *r)
+refusal_http_status(const struct refusal *r)
 {
 	if (r->status != 0)
 		return r->status;
 	if (reason_status(r->reason) != 0)
 		return reason_status(r->reason);
 	return 403;
+}
+
+unsigned
+refusal_status(const struct refusal *r)
+{
+	return r->grpc ? 200 : refusal_http_status(r);
 }
 
 bool

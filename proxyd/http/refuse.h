@@ -20,14 +20,16 @@
 #include "wire/h1_head.h"
 
 #define REFUSAL_TEXT_MAX 4096 /* bytes of `what` or of `policy` */
+#define REFUSAL_LINE_MAX (2 * REFUSAL_TEXT_MAX + 512)
 /* In JSON both stand twice, and what policy says may be escaped. */
-#define REFUSAL_BODY_MAX (6 * (2 * REFUSAL_TEXT_MAX + 512))
+#define REFUSAL_BODY_MAX (6 * REFUSAL_LINE_MAX)
 #define REFUSAL_TEXT "text/plain; charset=utf-8"
 #define REFUSAL_JSON "application/problem+json"
 
 struct refusal {
 	unsigned status; /* 0: the reason's own */
 	enum reason reason;
+	bool grpc;		/* for a gRPC client: see http/refuse_grpc.h */
 	bool code_only;		/* `refusals: code`: nothing but the code */
 	uint32_t retry_after_s; /* 0: nobody knows */
 	struct buf
@@ -46,8 +48,13 @@ void refusal_release(struct refusal *r);
  */
 void refusal_put_escaped(struct buf *out, struct slice text, size_t max);
 
-/* The status that it is answered with. */
+/* All of it in one line, without a line end. */
+void refusal_put_line(const struct refusal *r, const char *flow,
+    struct buf *out);
+
+/* The status that it is answered with; gRPC has another than HTTP's then. */
 unsigned refusal_status(const struct refusal *r);
+unsigned refusal_http_status(const struct refusal *r);
 
 /* Its body and what kind that is, as what `req` accepts prefers it. */
 void refusal_put_body(const struct refusal *r, const char *flow,

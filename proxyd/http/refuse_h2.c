@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our own answers over HTTP/2. */
 #include "http/h2_stream.h"
-#include "http/refuse.h"
+#include "http/refuse_grpc.h"
 
 static void
 add(struct field_list *fields, const char *name, const char *value)
@@ -29,6 +29,34 @@ put_fields(const struct refusal *r, const char *flow,
 	add(fields, "retry-after", retry);
 }
 
+/* Trailers are the whole answer. */
+static bool
+put_grpc(const struct refusal *r, struct stream *s, const char *flow)
+{
+	struct field_list fields = { .n = 0 };
+	struct buf message;
+	char status[16];
+
+	buf_init(&message, REFUSAL_GRPC_MESSAGE_MAX);
+	refusal_put_grpc_message(r, flow, &message);
+	snprintf(status, sizeof(status), "%u",
+	    refusal_grpc_status(refusal_http_status(r)));
+	add(&fields, "content-type", REFUSAL_GRPC);
+	add(&fields, "grpc-status", status);
+	add(&fields, "duenna-reason", reason_name(r->reason));
+	add(&fields, "duenna-flow", flow);
+	bool ok = !message.failed &&
+	    field_add(&fields, SLICE("grpc-message"), buf_slice(&message));
+	const struct http_new_response res = {
+		.status = refusal_status(r),
+		.fields = &fields,
+		.body = HTTP_BODY_NONE,
+	};
+	ok = ok && h2_put_response(s, &res, true);
+	buf_release(&message);
+	return ok;
+}
+
 bool
 refusal_put_h2(const struct refusal *r, struct stream *s, const char *flow,
     const struct http_request *req, uint64_t *n)
@@ -38,6 +66,8 @@ refusal_put_h2(const struct refusal *r, struct stream *s, const char *flow,
 	struct buf body;
 	char retry[16];
 
+	if (r->grpc)
+		return put_grpc(r, s, flow);
 	buf_init(&body, REFUSAL_BODY_MAX);
 	refusal_put_body(r, flow, req, &body);
 	put_fields(r, flow, req, retry, &fields);
