@@ -100,7 +100,8 @@ finish(struct exchange *x)
 		x->close = true;
 	if (!x->up.done) {
 		x->close = true;
-	} else if (x->res.keep_alive && stream_is_idle(x->upstream)) {
+	} else if (x->res.keep_alive && !http_is_last(&x->req) &&
+	    stream_is_idle(x->upstream)) {
 		struct stream *s = x->upstream;
 		x->upstream = NULL;
 		x->ops->keep(x, s, x->arg);

@@ -247,6 +247,11 @@ read_request(struct slice in, struct http_request *req, struct parse_fail *fail)
 	    check_connection(in, &req->fields, fail) != PARSE_DONE ||
 	    read_host(in, req, fail) != PARSE_DONE)
 		return PARSE_BAD;
+	/* No client sends one, and some origins do not look for it: it would
+	 * be another request to them (RFC 9110 9.3.2). */
+	if (slice_eq(req->method, SLICE("HEAD")) &&
+	    (framing.chunked || framing.length != 0))
+		return misframed(fail, "a body of HEAD", 0);
 	/* It would make others wait for more behind an answer of no length. */
 	if (req->is_http10 && field_is_named(&req->fields, SLICE("keep-alive")))
 		return malformed(fail, "keep-alive in HTTP/1.0", 0);

@@ -16,6 +16,23 @@ http_expect_of(struct field_list *fields)
 	    HTTP_EXPECT_OTHER;
 }
 
+bool
+http_is_last(const struct http_request *req)
+{
+	static const char *const with_body[] = { "POST", "PUT", "PATCH",
+		"PROPFIND", "PROPPATCH", "MKCOL", "LOCK", "REPORT", "SEARCH" };
+
+	if (req->is_http10)
+		return true;
+	if (req->body == HTTP_BODY_NONE ||
+	    (req->body == HTTP_BODY_LENGTH && req->length == 0))
+		return false;
+	for (size_t i = 0; i < COUNT_OF(with_body); i++)
+		if (slice_eq_str(req->method, with_body[i]))
+			return false;
+	return true;
+}
+
 struct http_new_request
 http_new_request(const struct http_request *req, struct slice path,
     const struct host *host)
@@ -30,7 +47,7 @@ http_new_request(const struct http_request *req, struct slice path,
 		.fields = &req->fields,
 		.body = req->body,
 		.length = req->length,
-		.close = req->is_http10,
+		.close = http_is_last(req),
 		.skip_expect = req->expect == HTTP_EXPECT_NONE,
 	};
 }

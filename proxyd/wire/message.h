@@ -93,6 +93,14 @@ struct http_new_request {
 	size_t n_parameters;
 };
 
+/*
+ * The connection to an origin ends behind this request: one of HTTP/1.0, or
+ * one whose method says nothing of a body, and that has one.  Some origins do
+ * not look for it there, and would read it as another request (RFC 9110 9.3.1,
+ * SM-14); having been told that none follows, they do not.
+ */
+bool http_is_last(const struct http_request *req);
+
 /* The new request for `req`, with nothing added and no credential. */
 struct http_new_request http_new_request(const struct http_request *req,
     struct slice path, const struct host *host);
