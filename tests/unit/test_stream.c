@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/socket.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,6 +46,18 @@ make(struct loop *l, int *peer)
 	return s;
 }
 
+/* Where system calls are interrupted, the test's own are as well. */
+static ssize_t
+read_now(int fd, void *p, size_t n)
+{
+	ssize_t got;
+
+	do {
+		got = read(fd, p, n);
+	} while (got < 0 && errno == EINTR);
+	return got;
+}
+
 static void
 stream_carries_bytes_and_their_end(void **state)
 {
@@ -74,9 +87,9 @@ stream_carries_bytes_and_their_end(void **state)
 	assert_int_equal(stream_backlog(s), 5);
 	turn(l);
 	assert_true(stream_is_shut(s));
-	assert_int_equal(read(peer, got, sizeof(got)), 5);
+	assert_int_equal(read_now(peer, got, sizeof(got)), 5);
 	assert_memory_equal(got, "world", 5);
-	assert_int_equal(read(peer, got, sizeof(got)), 0);
+	assert_int_equal(read_now(peer, got, sizeof(got)), 0);
 	assert_int_equal(s->n_in, 5);
 	assert_int_equal(s->n_out, 5);
 	stream_close(s);
@@ -299,8 +312,8 @@ stream_flush_writes_at_once(void **state)
 	assert_true(stream_put(s, SLICE("bye")));
 	stream_shut(s);
 	stream_flush(s);
-	assert_int_equal(read(peer, got, sizeof(got)), 3);
-	assert_int_equal(read(peer, got, sizeof(got)), 0);
+	assert_int_equal(read_now(peer, got, sizeof(got)), 3);
+	assert_int_equal(read_now(peer, got, sizeof(got)), 0);
 	assert_true(stream_is_shut(s));
 	assert_int_equal(n_news, 0);
 	turn(l);
