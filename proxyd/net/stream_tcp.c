@@ -46,8 +46,12 @@ tcp_read(struct stream *s, uint8_t *p, size_t max, size_t *n)
 static enum stream_io
 tcp_write(struct stream *s, const uint8_t *p, size_t n, size_t *done)
 {
-	ssize_t sent = send(s->fd, p, n, MSG_NOSIGNAL);
+	ssize_t sent;
 
+	/* At once, since stream_flush() has no second try. */
+	do {
+		sent = send(s->fd, p, n, MSG_NOSIGNAL);
+	} while (sent < 0 && errno == EINTR);
 	if (sent < 0) {
 		enum stream_io io = stream_tcp_error(s, errno);
 		return io == STREAM_IO_READ ? STREAM_IO_WRITE : io;
