@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "load/compile.h"
 #include "load/pattern.h"
+#include "policy/gitapi.h"
+#include "policy/method.h"
 
 /* Comparisons of one policy; above it the rest is not looked at. */
 #define COMPARISONS_MAX 20000000
@@ -17,6 +19,7 @@ struct look {
 	uint32_t *wild; /* owned: hosts with wildcards */
 	uint32_t n_wild;
 	uint64_t left; /* comparisons that may still be made */
+	bool has_git;  /* some rule is of git+https */
 };
 
 /* Of another kind (policy/scheme.h), for the same connections? */
@@ -83,6 +86,10 @@ route_hides(struct look *l, uint32_t a, uint32_t b)
 	    (rb->any_method || (rb->methods & ~ra->methods) != 0))
 		return false;
 	if (rb->git != NULL && !ra->deny && !git_hides(ra, rb))
+		return false;
+	/* A side door of a repository is opened by what names it itself. */
+	if (l->has_git && !ra->deny && rb->git == NULL &&
+	    gitapi_is_door(l->h->patterns[b]->path))
 		return false;
 	/* What only `encoded_slash` lets through is not hidden. */
 	if (rb->encoded_slash && !ra->encoded_slash && !ra->deny)
@@ -164,6 +171,7 @@ routes_meet(const struct load_pattern *a, const struct load_pattern *b)
 {
 	return (a->scheme == b->scheme ||
 		   a->scheme == scheme_below(b->scheme) ||
+		   (a->scheme == SCHEME_GIT && b->scheme == SCHEME_HTTPS) ||
 		   scheme_is_passed(b->scheme)) &&
 	    a->port == b->port &&
 	    (pattern_host_covers(&a->host, &b->host) ||
@@ -203,6 +211,34 @@ look_at_deny(struct look *l, uint32_t deny)
 		    "only the paths that are wanted");
 }
 
+/* Does it write, by a route that it names itself, past a rule of git+https? */
+static void
+look_at_door(struct look *l, uint32_t route)
+{
+	const struct load_rule *rule = l->h->rules[route];
+	const struct load_pattern *p = l->h->patterns[route];
+	struct slice host = gitapi_host(p->host.text);
+
+	if (rule->deny || rule->git != NULL ||
+	    (rule->methods & ~(uint32_t)METHODS_DEFAULT) == 0 ||
+	    !gitapi_is_door(p->path))
+		return;
+	for (uint32_t i = 0; i < l->h->n_routes; i++) {
+		const struct load_pattern *git = l->h->patterns[i];
+		if (!spend(l))
+			return;
+		if (git->scheme != SCHEME_GIT || l->h->rules[i]->deny ||
+		    l->h->rules[i]->git->forge == FORGE_NONE ||
+		    !slice_eq(git->host.text, host))
+			continue;
+		load_advise(l->report, p->at,
+		    "`%.*s`: what writes there can change refs past the rule "
+		    "`%.*s` of git+https",
+		    SLICE_ARG(p->text), SLICE_ARG(l->h->rules[i]->name));
+		return;
+	}
+}
+
 static void
 find_wild(struct look *l)
 {
@@ -222,10 +258,14 @@ compile_hidden(struct compile_hosts *h, struct load_policy_text *policy,
 	uint32_t route = 0;
 
 	find_wild(&l);
+	for (uint32_t i = 0; i < policy->n_rules && !l.has_git; i++)
+		l.has_git = policy->rules[i].git != NULL;
 	for (uint32_t i = 0; i < policy->n_rules && l.left != 0; i++) {
 		struct load_rule *rule = &policy->rules[i];
 		uint32_t n = rule->deny ? rule->n_patterns : 0;
 		look_at_rule(&l, rule, route);
+		for (uint32_t k = 0; l.has_git && k < rule->n_patterns; k++)
+			look_at_door(&l, route + k);
 		for (uint32_t k = 0; !rule->hidden && k < n; k++)
 			look_at_deny(&l, route + k);
 		route += rule->n_patterns;

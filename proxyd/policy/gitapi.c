@@ -198,3 +198,20 @@ gitapi_is_opened(struct slice pattern, struct slice segment)
 	}
 	return !stars;
 }
+
+bool
+gitapi_is_door(struct slice pattern)
+{
+	struct slice rest = slice_from(pattern, 1), segment;
+
+	while (rest.n != 0) {
+		struct slice one = take_segment(&rest);
+		if (ascii_eq_fold(one, SLICE("graphql")))
+			return true;
+		for (unsigned forge = 0; forge < FORGES; forge++)
+			if (doors[forge] != NULL &&
+			    find_door((enum git_forge)forge, one, &segment))
+				return true;
+	}
+	return gitapi_is_opened(pattern, slice_first(pattern, 0));
+}

@@ -37,4 +37,7 @@ struct slice gitapi_host(struct slice api);
 /* Does a compiled pattern of a path have the segment, or no star at all? */
 bool gitapi_is_opened(struct slice pattern, struct slice segment);
 
+/* Does a compiled pattern open any route of any forge?  For load/. */
+bool gitapi_is_door(struct slice pattern);
+
 #endif

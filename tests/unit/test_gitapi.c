@@ -166,6 +166,46 @@ api_refusal_says_what_would_open_it(void **state)
 	buf_release(&out);
 }
 
+/* GT-98: allowed as written, and said; a rule with a star does not hide it. */
+static void
+api_rule_that_opens_a_door_is_said(void **state)
+{
+	static const struct {
+		const char *rule;
+		bool said;
+	} tried[] = {
+		{ "https://api.github.com/repos/acme/app/contents/**", true },
+		{ "https://api.github.com/graphql", true },
+		{ "https://api.github.com/repos/acme/app", true },
+		{ "https://api.github.com/repos/acme/*/issues", false },
+		{ "https://api.other.test/repos/acme/app/contents/**", false },
+	};
+	char text[1024];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(tried); i++) {
+		struct bed b;
+		snprintf(text, sizeof(text),
+		    "version: 1\npolicies: {p: {rules: [{name: git, allow: "
+		    "'git+https://github.com/acme/app', fetch: true}, {allow: "
+		    "['https://api.github.com/**', "
+		    "'https://api.other.test/**'], methods: any}, {allow: "
+		    "'%s', methods: [PUT]}]}}\n",
+		    tried[i].rule);
+		bed_load_trusted(&b, NULL, text);
+		print_message("# %s\n", tried[i].rule);
+		assert_non_null(b.program);
+		assert_int_equal(strstr(buf_text(&b.text),
+				     "can change refs past the rule `git`") !=
+			NULL,
+		    tried[i].said);
+		bool hidden = strstr(buf_text(&b.text), "is hidden by") != NULL;
+		assert_int_equal(hidden,
+		    strstr(tried[i].rule, "issues") != NULL);
+		bed_release(&b);
+	}
+}
+
 int
 main(void)
 {
@@ -173,6 +213,7 @@ main(void)
 		cmocka_unit_test(
 		    api_routes_that_write_want_a_rule_of_their_own),
 		cmocka_unit_test(api_refusal_says_what_would_open_it),
+		cmocka_unit_test(api_rule_that_opens_a_door_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
