@@ -58,12 +58,16 @@ on_dialled(const struct dial_answer *a, void *arg)
 	flow_run(f);
 }
 
+static struct stream *shown; /* owned; a dial that is another rule's */
+
 static void
 on_released(enum reason reason, struct slice value, void *arg)
 {
 	struct flow *f = arg;
 
 	f->asked = NULL;
+	stream_close(shown);
+	shown = NULL;
 	answer(f, "release", value.n != 0, reason_name(reason));
 	flow_run(f);
 }
@@ -108,6 +112,44 @@ release_forged(struct flow *f)
 		.flow = f->name };
 
 	f->asked = sb->asks->release(sb->asks_arg, sb, &ask, on_released, f);
+}
+
+/* The first rule's credential, for the dial of the second rule's host. */
+static void
+on_dialled_elsewhere(const struct dial_answer *a, void *arg)
+{
+	struct flow *f = arg;
+	struct sandbox *sb = f->sandbox;
+	const struct release_ask ask = { .generation = f->generation,
+		.upstream = a->stream,
+		.flow = f->name };
+
+	f->asked = NULL;
+	if (a->stream == NULL) {
+		on_dialled(a, arg);
+		return;
+	}
+	shown = a->stream;
+	f->asked = sb->asks->release(sb->asks_arg, sb, &ask, on_released, f);
+}
+
+static void
+release_elsewhere(struct flow *f)
+{
+	struct sandbox *sb = f->sandbox;
+	struct host host;
+	struct parse_fail fail;
+
+	if (host_from_http(SLICE("ok.test"), &host, &fail) != PARSE_DONE)
+		return;
+	const struct dial_ask ask = { .generation = f->generation,
+		.rule = 1,
+		.host = &host,
+		.port = 443,
+		.tls = true,
+		.flow = f->name };
+	f->asked =
+	    sb->asks->dial(sb->asks_arg, sb, &ask, on_dialled_elsewhere, f);
 }
 
 static void
@@ -230,6 +272,8 @@ hostile_obey(struct flow *f)
 		dial_denied(f);
 	else if (strcmp(action, "release-forged") == 0)
 		release_forged(f);
+	else if (strcmp(action, "release-elsewhere") == 0)
+		release_elsewhere(f);
 	else if (!tell_lie(f, action))
 		answer(f, action, try_alone(f, action, more, sizeof(more)),
 		    more);
