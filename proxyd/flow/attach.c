@@ -8,6 +8,13 @@
 #include "flow/watchers.h"
 #include "policy/git.h"
 
+/* What goes into a WebSocket is not one: nobody looks at it. */
+static bool
+has_body(const struct request *r)
+{
+	return !r->x.up.done && !r->x.upgrade;
+}
+
 /* The released secrets are looked for in both directions. */
 static bool
 watch_bodies(struct request *r)
@@ -20,7 +27,7 @@ watch_bodies(struct request *r)
 	r->forms = mask_forms(r->attach.secrets, r->attach.n);
 	if (r->forms == NULL)
 		return false;
-	if (r->x.up.done)
+	if (!has_body(r))
 		return true;
 	leak = watcher_leak(r->forms);
 	if (leak == NULL)
@@ -35,7 +42,7 @@ watch_placeholders(struct request *r)
 	struct sandbox *sb = r->flow->sandbox;
 	struct stage *seen;
 
-	if (r->x.up.done || r->has_watcher || sb->placeholders.n == 0)
+	if (!has_body(r) || r->has_watcher || sb->placeholders.n == 0)
 		return true;
 	if (sb->placeholder_forms == NULL)
 		sb->placeholder_forms = watch_forms(&sb->placeholders);

@@ -10,6 +10,7 @@ struct choice {
 	uint16_t port;
 	enum alpn_offer offer;
 	enum alpn chosen;
+	bool may_connect;
 };
 
 static void
@@ -92,6 +93,29 @@ choices_put(struct choices *c, const struct host *host, uint16_t port,
 		.chosen = chosen };
 	TAILQ_INSERT_HEAD(&c->all, e, entry);
 	c->n++;
+}
+
+void
+choices_note_connect(struct choices *c, const struct host *host, uint16_t port)
+{
+	struct choice *e;
+
+	TAILQ_FOREACH(e, &c->all, entry)
+		if (e->port == port && host_eq(&e->host, host))
+			e->may_connect = e->chosen == ALPN_H2;
+}
+
+bool
+choices_may_connect(struct choices *c, const struct host *host, uint16_t port)
+{
+	const struct choice *e;
+
+	drop_old(c);
+	TAILQ_FOREACH(e, &c->all, entry)
+		if (e->port == port && e->may_connect &&
+		    host_eq(&e->host, host))
+			return true;
+	return false;
 }
 
 void

@@ -30,6 +30,15 @@ MUST_USE bool choices_find(struct choices *c, const struct host *host,
 void choices_put(struct choices *c, const struct host *host, uint16_t port,
     enum alpn_offer offer, enum alpn chosen);
 
+/*
+ * Its SETTINGS say that an origin of HTTP/2 takes WebSockets (RFC 8441 3):
+ * remembered with what it chose.
+ */
+void choices_note_connect(struct choices *c, const struct host *host,
+    uint16_t port);
+MUST_USE bool choices_may_connect(struct choices *c, const struct host *host,
+    uint16_t port);
+
 /* The origin has changed its mind: forget what it chose for whatever offer. */
 void choices_forget(struct choices *c, const struct host *host, uint16_t port);
 

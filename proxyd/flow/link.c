@@ -103,8 +103,13 @@ static void
 give(struct link *l, struct request *r)
 {
 	enum err err;
-	struct stream *s = h2_open(l->conn, &err);
 
+	if (r->x.upgrade && !h2_may_connect(l->conn)) {
+		exchange_refuse(&r->x, REASON_UP_RESPONSE,
+		    "the origin takes no WebSocket over HTTP/2");
+		return;
+	}
+	struct stream *s = h2_open(l->conn, &err);
 	if (s == NULL) {
 		exchange_refuse(&r->x, REASON_INTERNAL, err_text(err));
 		return;
@@ -118,16 +123,23 @@ give(struct link *l, struct request *r)
 }
 
 /*
- * To the first at once; how many more it takes is known when its SETTINGS have
- * come.  Those for whom there is no room look for another.
+ * To the first at once; how many more it takes, and whether WebSockets, is
+ * known when its SETTINGS have come.
  */
+static bool
+may_give(const struct link *l, const struct request *r)
+{
+	return h2_is_ready(l->conn) || (l->n_used == 0 && !r->x.upgrade);
+}
+
+/* To all that wait.  Those for whom there is no room look for another. */
 static void
 give_all(struct link *l)
 {
 	struct request *r;
 
 	while ((r = TAILQ_FIRST(&l->waits)) != NULL) {
-		if (l->n_used != 0 && !h2_is_ready(l->conn))
+		if (!may_give(l, r))
 			return;
 		leave(l, r);
 		if (h2_may_open(l->conn))
@@ -159,6 +171,9 @@ on_conn_news(struct h2_conn *c, void *arg)
 		link_close(l, REASON_UP_RESPONSE, h2_text(c));
 		return;
 	}
+	if (h2_may_connect(c))
+		choices_note_connect(&l->sandbox->choices, &l->host,
+		    l->key.port);
 	give_all(l);
 	rest(l);
 }
@@ -310,7 +325,7 @@ link_reach(struct request *r)
 			break;
 	if (l == NULL)
 		make(r, &key);
-	else if (l->conn != NULL && (l->n_used == 0 || h2_is_ready(l->conn)))
+	else if (l->conn != NULL && may_give(l, r))
 		give(l, r);
 	else
 		wait_for(l, r);

@@ -24,6 +24,23 @@ on_news(struct h2_conn *c UNUSED, void *arg)
 	flow_run(arg);
 }
 
+/*
+ * WebSockets are offered where a rule may allow one and the origin takes them,
+ * as far as that is known by now.  Where they are not, clients open them over
+ * HTTP/1.1.
+ */
+static bool
+may_upgrade(struct flow *f)
+{
+	struct host host;
+
+	judged_host(f, &host);
+	return f->verdict.allow &&
+	    policy_may_upgrade(f->generation->program, host_slice(&host),
+		f->port) &&
+	    choices_may_connect(&f->sandbox->choices, &host, f->port);
+}
+
 static bool
 begin(struct flow *f)
 {
@@ -36,6 +53,8 @@ begin(struct flow *f)
 
 	f->client = NULL;
 	f->h2 = h2_accept(f->loop, bytes, &ops, f, &err);
+	if (f->h2 != NULL && may_upgrade(f))
+		h2_offer_connect(f->h2);
 	return f->h2 != NULL;
 }
 

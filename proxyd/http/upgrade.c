@@ -149,9 +149,9 @@ exchange_step_tunnel(struct exchange *x)
 	if (!good)
 		return exchange_lose(x, fail.reason, fail.detail);
 	if (is_lost(client, upstream) && !had_ended(client, upstream))
-		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+		return x->version->client_lost(x);
 	if (is_lost(upstream, client) && !had_ended(upstream, client))
-		return exchange_lose(x, REASON_UP_RESPONSE,
+		return x->version->upstream_lost(x,
 		    "connection lost behind an upgrade");
 	if ((stream_is_shut(client) && stream_is_shut(upstream)) ||
 	    is_lost(client, upstream) || is_lost(upstream, client))

@@ -90,12 +90,38 @@ choices_are_few_and_grow_old(void **state)
 	clock_set(0, 0);
 }
 
+static void
+choices_know_who_takes_websockets(void **state)
+{
+	const struct host a = host_of("a.test"), b = host_of("b.test");
+	struct choices c;
+
+	(void)state;
+	choices_init(&c);
+	choices_note_connect(&c, &a, 443); /* nothing to note it with */
+	assert_false(choices_may_connect(&c, &a, 443));
+	choices_put(&c, &a, 443, ALPN_OFFER_H2_HTTP11, ALPN_H2);
+	choices_put(&c, &a, 8443, ALPN_OFFER_H2_HTTP11, ALPN_HTTP11);
+	choices_put(&c, &b, 443, ALPN_OFFER_H2, ALPN_H2);
+	assert_false(choices_may_connect(&c, &a, 443));
+	choices_note_connect(&c, &a, 443);
+	choices_note_connect(&c, &a, 8443);
+	assert_true(choices_may_connect(&c, &a, 443));
+	assert_false(choices_may_connect(&c, &a, 8443));
+	assert_false(choices_may_connect(&c, &b, 443));
+	/* What is chosen anew is asked anew. */
+	choices_put(&c, &a, 443, ALPN_OFFER_H2_HTTP11, ALPN_H2);
+	assert_false(choices_may_connect(&c, &a, 443));
+	choices_release(&c);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(choices_remember_by_name_port_and_offer),
 		cmocka_unit_test(choices_forget_an_origin_whatever_was_offered),
+		cmocka_unit_test(choices_know_who_takes_websockets),
 		cmocka_unit_test(choices_are_few_and_grow_old),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
