@@ -118,7 +118,7 @@ def make():
     os.makedirs(WHERE)
     for which in ('origin', 'proxy'):
         pki.make(WHERE + '/' + which)
-        pki.leaf(WHERE + '/' + which, NAME)
+        pki.leaf(WHERE + '/' + which, NAME, ['*.w.test'])
     _links()
     return _origin()
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests/bench/table measures: each peer starts, loads and stops alike.
 
-caps: `term` ends TLS, `pass` passes it through by its SNI, `rules` takes a list
-of allowed names.
+caps: `term` ends TLS, `h2` speaks HTTP/2 to clients, `pass` passes TLS through by
+its SNI, `rules` takes a list of allowed names.
 """
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -31,7 +32,7 @@ HAPROXY_HTTP = HAPROXY + '''frontend f
 backend b
   mode http
   %(reuse)s
-  server o %(origin)s:443 ssl verify required ca-file %(root)s sni req.hdr(host),field(1,:) check-sni %(name)s alpn http/1.1 %(server)s
+  server o %(origin)s:443 ssl verify required ca-file %(root)s sni req.hdr(host),field(1,:) check-sni %(name)s alpn %(alpn)s %(server)s
 '''
 HAPROXY_TCP = HAPROXY + '''frontend f
   mode tcp
@@ -74,6 +75,7 @@ http {
   }
 }
 '''
+CLIENT = re.compile(r'(^|/)(load|load_h2|h2load)\b')  # of `run`, its command
 ADDRESSES = '        addresses: [%s]\n' % L.ORIGIN
 RULE = '      - allow: [%s]\n        methods: [GET, POST]\n'
 
@@ -106,9 +108,14 @@ class Load:
             self.child.communicate()
 
 
+def program_of(args):
+    """`-m` is a word of the client for HTTP/2 alone, as is its mode `held`."""
+    return 'load_h2' if '-m' in args or 'held' in args else 'load'
+
+
 class Direct:
     """No proxy: routed by the gateway."""
-    name, caps, needs, ca = 'direct', 'term pass', [], L.ROOT
+    name, caps, needs, ca = 'direct', 'term h2 pass', [], L.ROOT
     to = '%s:%d' % (L.ORIGIN, L.DIRECT)
 
     def start(self, _rules=None):
@@ -121,7 +128,8 @@ class Direct:
         return True
 
     def load(self, *args):
-        return Load(L.inside('sb', L.WHERE + '/load', *args, '-a', self.to))
+        program = L.WHERE + '/' + program_of(args)
+        return Load(L.inside('sb', program, *args, '-a', self.to))
 
     def processes(self, _load):
         """pid -> title of all that is the proxy."""
@@ -134,7 +142,7 @@ class Direct:
 
 class Proxy(Direct):
     """A transparent proxy in the gateway, in the foreground."""
-    to, caps = L.ORIGIN, 'term rules'
+    to, caps = L.ORIGIN, 'term h2 rules'
     ca, child = L.CA, None
     config, command = '', []
     settings = {}
@@ -192,7 +200,8 @@ class Haproxy(Proxy):
     """One certificate, upstream connections shared."""
     name, needs, config = 'haproxy', ['haproxy'], HAPROXY_HTTP
     command = ['haproxy', '-db', '-f', '%(conf)s']
-    settings = {'reuse': 'http-reuse always', 'server': ''}
+    settings = {'reuse': 'http-reuse always', 'server': '',
+                'alpn': 'http/1.1'}
     test = 'http-request deny unless { req.hdr(host),lower -f %s }'
 
     def fill(self, rules):
@@ -202,8 +211,14 @@ class Haproxy(Proxy):
 class HaproxyNoReuse(Haproxy):
     """Two full TLS legs for each connection."""
     name, caps = 'haproxy-noreuse', 'term'
-    settings = {'reuse': 'http-reuse never',
+    settings = {'reuse': 'http-reuse never', 'alpn': 'http/1.1',
                 'server': 'no-ssl-reuse pool-max-conn 0'}
+
+
+class HaproxyH2(Haproxy):
+    """HTTP/2 to the origin as well, as duenna has it."""
+    name, caps = 'haproxy-h2', 'h2'
+    settings = {'reuse': 'http-reuse always', 'server': '', 'alpn': 'h2'}
 
 
 class HaproxyTcp(Haproxy):
@@ -231,7 +246,7 @@ class Nginx(Proxy):
 
 class Run(Direct):
     """`duenna run` in the gateway; the client is its command, by name."""
-    name, caps, ca, rule = 'run', 'term rules', 'system', RULE
+    name, caps, ca, rule = 'run', 'term h2 rules', 'system', RULE
     url, bed = 'https://%s/**', None
 
     def start(self, rules=None):
@@ -241,16 +256,20 @@ class Run(Direct):
                 names = f.read().split()
         text = self.rule % ', '.join(self.url % n for n in names)
         text += ADDRESSES
+        if 'h2' in self.caps.split() and not rules:
+            text += RULE % 'https://*.w.test/**' + ADDRESSES
         policy = 'version: 1\npolicies:\n  bench:\n    rules:\n' + text
         self.bed = B.Bed(policy, config=CONFIG, peers=Owner())
         shutil.copy(L.ROOT, self.bed.settings + '/root.pem')
-        shutil.copy(L.WHERE + '/load', self.bed.project + '/load')
+        for program in ('load', 'load_h2'):
+            shutil.copy(L.WHERE + '/' + program, self.bed.project)
 
     def stop(self):
         shutil.rmtree(self.bed.home)
 
     def load(self, *args):
-        line = [B.program(), 'run', '--quiet', '--', './load', *args]
+        line = [B.program(), 'run', '--quiet', '--',
+                './' + program_of(args), *args]
         return Load(L.inside('gw', *B.as_user(line)), cwd=self.bed.project,
                     env=self.bed.environment())
 
@@ -258,7 +277,7 @@ class Run(Direct):
         """All of duenna: not the client, which is its command."""
         return {pid: line[0] for pid, line in
                 B.descendants(load.child.pid).items()
-                if line and not line[0].endswith('/load')}
+                if line and not CLIENT.search(' '.join(line[:2]))}
 
     def first(self, rules=None):
         self.start(rules)
@@ -268,7 +287,7 @@ class Run(Direct):
 
 class RunToken(Run):
     """The same with a credential: announced, released, masked."""
-    name, caps = 'run-token', 'term'
+    name, caps = 'run-token', 'term h2'
     rule = RULE + '        credential: api\n'
 
 
@@ -301,5 +320,5 @@ upstream:
     roots: [root.pem]
 ''' % (L.NAME, L.ORIGIN)
 
-ALL = [Direct, Haproxy, HaproxyNoReuse, HaproxyTcp, Nginx, Run, RunToken,
+ALL = [Direct, Haproxy, HaproxyNoReuse, HaproxyH2, HaproxyTcp, Nginx, Run, RunToken,
        RunTls]

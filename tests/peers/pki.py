@@ -93,9 +93,9 @@ def _expired(where, name):
                    '-enddate', '20200201000000Z', '-notext')
 
 
-def _certificate(where, name):
+def _certificate(where, name, also=()):
     fault = FAULTS.get(name)
-    dns = 'DNS:' + name
+    dns = ','.join('DNS:' + each for each in (name, *also))
     if fault == 'expired':
         return _expired(where, name)
     if fault == 'selfsigned':
@@ -113,7 +113,7 @@ def _certificate(where, name):
     return _sign(where, name, dns)
 
 
-def leaf(where, name):
+def leaf(where, name, also=()):
     """The path of NAME's certificate and key, made if it is not there yet."""
     name = (name or 'default.test').lower()
     if not re.fullmatch(r'[a-z0-9_.-]{1,253}', name):
@@ -121,7 +121,7 @@ def leaf(where, name):
     path = '%s/leaf-%s.pem' % (where, name)
     with _lock:
         if not os.path.exists(path):
-            pem = _certificate(where, name)
+            pem = _certificate(where, name, also)
             with open(where + '/leaf.key', encoding='ascii') as f:
                 pem += f.read()
             with open(path + '.new', 'w', encoding='ascii') as f:
