@@ -7,6 +7,7 @@
  *   ask METHOD URL    a canonical URL, as over the connection that a client
  *                     would have: `REASON RULE`, the rule that decided or, if
  *                     none did, `-`; of tls and tcp the connection itself
+ *   KIND REF URL      of a push there: may REF be created, updated, deleted
  *   nearest METHOD URL    the same, but the nearest rule
  *                     `report:REASON RULE` if that is not enforced
  */
@@ -56,9 +57,40 @@ print_rule(uint32_t rule)
 	printf(" %.*s\n", SLICE_ARG(r.name));
 }
 
-static void
-on_ask(const char *method, const char *url, bool nearest)
+#define ZERO SLICE("0000000000000000000000000000000000000000")
+#define SOME SLICE("1111111111111111111111111111111111111111")
+
+static const char *const kinds[GIT_COMMAND_KINDS] = { "create", "update",
+	"delete" };
+
+/* The word of a line that asks for a change of a ref, or GIT_COMMAND_KINDS. */
+static unsigned
+find_kind(const char *word)
 {
+	unsigned i = 0;
+
+	while (i < GIT_COMMAND_KINDS && strcmp(word, kinds[i]) != 0)
+		i++;
+	return i;
+}
+
+static void
+put_command(struct facts *f, unsigned kind, const char *ref)
+{
+	f->kind = FACTS_COMMAND;
+	f->method = SLICE("POST");
+	f->command = (struct git_command){ .kind = (enum git_command_kind)kind,
+		.ref = slice_of_str(ref),
+		.old_id = kind == GIT_COMMAND_CREATE ? ZERO : SOME,
+		.new_id = kind == GIT_COMMAND_DELETE ? ZERO : SOME };
+}
+
+/* `word` is what the line begins with, `method` the next: or a ref. */
+static void
+on_ask(const char *word, const char *method, const char *url)
+{
+	bool nearest = strcmp(word, "nearest") == 0;
+	unsigned kind = find_kind(word);
 	struct facts f = { .kind = FACTS_REQUEST,
 		.now_s = NOW_S,
 		.method = slice_of_str(method) };
@@ -94,6 +126,8 @@ on_ask(const char *method, const char *url, bool nearest)
 		f.dst = t.authority.host.ip;
 	else if (!program_address(program, f.host, &f.dst))
 		f.dst = program_refusal_address(program);
+	if (kind < GIT_COMMAND_KINDS)
+		put_command(&f, kind, method);
 	struct verdict v = policy_decide(program, &f);
 	printf("%s%s", v.report ? "report:" : "", reason_name(v.reason));
 	print_rule(nearest ? v.nearest : v.rule);
@@ -102,7 +136,7 @@ on_ask(const char *method, const char *url, bool nearest)
 int
 main(void)
 {
-	static char line[LINE_MAX], method[64], url[LINE_MAX];
+	static char line[LINE_MAX], method[256], url[LINE_MAX];
 
 	buf_init(&image, IMAGE_SIZE_MAX);
 	while (fgets(line, sizeof(line), stdin) != NULL) {
@@ -121,7 +155,7 @@ main(void)
 		*last++ = '\0';
 		snprintf(method, sizeof(method), "%s", rest);
 		snprintf(url, sizeof(url), "%s", last);
-		on_ask(method, url, strcmp(line, "nearest") == 0);
+		on_ask(line, method, url);
 	}
 	program_free(program);
 	buf_release(&image);
