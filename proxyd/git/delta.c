@@ -4,6 +4,7 @@
 
 #define MORE 0x80 /* of a size: another byte follows; of an instruction: copy */
 #define COPY_ALL 65536 /* what a copied length of 0 means */
+#define DELTA_MIN 4    /* bytes: git takes none that is shorter */
 #define SIZE_BYTES 9 /* of seven bits each: 63 bits, so that sums cannot wrap */
 
 /* A size, little end first, seven bits a byte. */
@@ -76,7 +77,8 @@ delta_apply(struct slice base, struct slice delta, uint8_t *out, size_t n)
 	struct parse_fail fail;
 	size_t used, made = 0;
 
-	if (delta_head_take(delta, &head, &used, &fail) != PARSE_DONE ||
+	if (delta.n < DELTA_MIN ||
+	    delta_head_take(delta, &head, &used, &fail) != PARSE_DONE ||
 	    head.base_size != base.n || head.size != n)
 		return false;
 	struct rd r = rd_of(slice_from(delta, used));
