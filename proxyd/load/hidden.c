@@ -211,32 +211,49 @@ look_at_deny(struct look *l, uint32_t deny)
 		    "only the paths that are wanted");
 }
 
-/* Does it write, by a route that it names itself, past a rule of git+https? */
+/* The first rule of git+https for that host that `wanted` is a flag of. */
+static const struct load_rule *
+find_git(struct look *l, struct slice host, bool forge, uint32_t wanted)
+{
+	for (uint32_t i = 0; i < l->h->n_routes && spend(l); i++) {
+		const struct load_rule *rule = l->h->rules[i];
+		if (rule->git != NULL &&
+		    (!forge || rule->git->forge != FORGE_NONE) &&
+		    (wanted == 0 || (rule->git->flags & wanted) != 0) &&
+		    slice_eq(l->h->patterns[i]->host.text, host))
+			return rule;
+	}
+	return NULL;
+}
+
+/* Does it lead past a rule of git+https: by an API, or by another protocol? */
 static void
 look_at_door(struct look *l, uint32_t route)
 {
-	const struct load_rule *rule = l->h->rules[route];
+	const struct load_rule *rule = l->h->rules[route], *git;
 	const struct load_pattern *p = l->h->patterns[route];
-	struct slice host = gitapi_host(p->host.text);
+	bool writes = (rule->methods & ~(uint32_t)METHODS_DEFAULT) != 0;
 
-	if (rule->deny || rule->git != NULL ||
-	    (rule->methods & ~(uint32_t)METHODS_DEFAULT) == 0 ||
-	    !gitapi_is_door(p->path))
+	if (rule->deny || rule->git != NULL)
 		return;
-	for (uint32_t i = 0; i < l->h->n_routes; i++) {
-		const struct load_pattern *git = l->h->patterns[i];
-		if (!spend(l))
-			return;
-		if (git->scheme != SCHEME_GIT || l->h->rules[i]->deny ||
-		    l->h->rules[i]->git->forge == FORGE_NONE ||
-		    !slice_eq(git->host.text, host))
-			continue;
+	if (scheme_is_passed(p->scheme)) {
+		git = find_git(l, p->host.text, false, GIT_PUSH);
+		if (git != NULL)
+			load_advise(l->report, p->at,
+			    "`%.*s`: a push that goes there, by SSH or "
+			    "otherwise, is under no rule for branches, such "
+			    "as `%.*s`",
+			    SLICE_ARG(p->text), SLICE_ARG(git->name));
+		return;
+	}
+	if (!writes || !gitapi_is_door(p->path))
+		return;
+	git = find_git(l, gitapi_host(p->host.text), true, 0);
+	if (git != NULL)
 		load_advise(l->report, p->at,
 		    "`%.*s`: what writes there can change refs past the rule "
 		    "`%.*s` of git+https",
-		    SLICE_ARG(p->text), SLICE_ARG(l->h->rules[i]->name));
-		return;
-	}
+		    SLICE_ARG(p->text), SLICE_ARG(git->name));
 }
 
 static void

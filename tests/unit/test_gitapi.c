@@ -206,6 +206,38 @@ api_rule_that_opens_a_door_is_said(void **state)
 	}
 }
 
+/* GT-31: where nothing is read, nobody sees a branch. */
+static void
+api_rule_that_passes_unread_is_said(void **state)
+{
+	static const struct {
+		const char *rule;
+		bool said;
+	} tried[] = {
+		{ "tcp://github.com:22", true },
+		{ "tls://github.com:8443", true },
+		{ "tcp://other.test:22", false },
+	};
+	char text[1024];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(tried); i++) {
+		struct bed b;
+		snprintf(text, sizeof(text),
+		    "version: 1\npolicies: {p: {rules: [{allow: "
+		    "'git+https://github.com/acme/app', push: {branches: "
+		    "[x]}}, {allow: '%s'}]}}\n",
+		    tried[i].rule);
+		bed_load_trusted(&b, NULL, text);
+		print_message("# %s\n", tried[i].rule);
+		assert_non_null(b.program);
+		assert_int_equal(strstr(buf_text(&b.text),
+				     "is under no rule for branches") != NULL,
+		    tried[i].said);
+		bed_release(&b);
+	}
+}
+
 int
 main(void)
 {
@@ -214,6 +246,7 @@ main(void)
 		    api_routes_that_write_want_a_rule_of_their_own),
 		cmocka_unit_test(api_refusal_says_what_would_open_it),
 		cmocka_unit_test(api_rule_that_opens_a_door_is_said),
+		cmocka_unit_test(api_rule_that_passes_unread_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
