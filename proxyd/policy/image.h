@@ -387,6 +387,7 @@ image_read(const uint8_t *p)
 /* An image whose offsets were checked, and its tables. */
 struct image {
 	struct slice bytes; /* borrowed from whoever mapped it */
+	bool timed;	    /* of a program: some rule expires */
 	struct image_table {
 		const uint8_t *first;
 		uint32_t n;	/* records */
@@ -400,13 +401,27 @@ image_flags(const struct image *m)
 	return image_read(m->bytes.p + (size_t)HEAD_FLAG_BITS * 4);
 }
 
+/* Record `i` of `table`, for whoever reads several of its words. */
+static inline const uint8_t *
+image_record(const struct image *m, unsigned table, uint32_t i)
+{
+	const struct image_table *t = &m->tables[table];
+
+	return t->first + (size_t)i * t->words * 4;
+}
+
+/* Word `word` of a record. */
+static inline uint32_t
+image_at(const uint8_t *record, unsigned word)
+{
+	return image_read(record + (size_t)word * 4);
+}
+
 /* Word `word` of record `i` of `table`. */
 static inline uint32_t
 image_word(const struct image *m, unsigned table, uint32_t i, unsigned word)
 {
-	const struct image_table *t = &m->tables[table];
-
-	return image_read(t->first + ((size_t)i * t->words + word) * 4);
+	return image_at(image_record(m, table, i), word);
 }
 
 /* Word `word` and the next as one number, the upper one first. */
@@ -419,12 +434,16 @@ image_size(const struct image *m, unsigned table, uint32_t i, unsigned word)
 
 /* The string whose first word is `word`. */
 static inline struct slice
+image_text(const struct image *m, const uint8_t *record, unsigned word)
+{
+	return slice_of(m->bytes.p + image_at(record, word),
+	    image_at(record, word + 1));
+}
+
+static inline struct slice
 image_string(const struct image *m, unsigned table, uint32_t i, unsigned word)
 {
-	const struct image_table *t = &m->tables[table];
-	const uint8_t *p = t->first + ((size_t)i * t->words + word) * 4;
-
-	return slice_of(m->bytes.p + image_read(p), image_read(p + 4));
+	return image_text(m, image_record(m, table, i), word);
 }
 
 static inline uint32_t

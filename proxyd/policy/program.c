@@ -154,6 +154,7 @@ program_open(struct slice image, enum err *err)
 	}
 	for (uint32_t i = 0; i < program_n_rules(p) && !p->expires; i++)
 		p->expires = program_expires(p, i) != 0;
+	p->image.timed = p->expires;
 	return p;
 }
 

@@ -59,6 +59,9 @@ judge_rules(struct ask *a, const struct walk_request *request)
 	walk_init(&w, a->m, &a->found, a->f);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
 		enum progress come = walk_request(a->m, r, request);
+		/* As far as others came that count: no news. */
+		if (reached && come <= best && come <= enforced)
+			continue;
 		uint32_t rule = image_word(a->m, TABLE_ROUTES, r, ROUTE_RULE);
 		uint32_t flags =
 		    image_word(a->m, TABLE_RULES, rule, RULE_FLAG_BITS);

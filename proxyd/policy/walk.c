@@ -14,7 +14,7 @@ walk_init(struct walk *w, const struct image *m,
     const struct host_matches *found, const struct facts *f)
 {
 	w->m = m;
-	w->f = f;
+	w->f = m->timed ? f : NULL;
 	w->n = 0;
 	for (uint32_t i = 0; i < found->n; i++) {
 		uint32_t host = found->at[i].host;
@@ -25,15 +25,18 @@ walk_init(struct walk *w, const struct image *m,
 		w->lists[w->n].deny_only = found->at[i].deny_only;
 		w->n++;
 	}
+	w->plain = w->n == 1 && w->f == NULL && !w->lists[0].deny_only;
 }
 
 bool
 walk_has_expired(const struct image *m, uint32_t rule, uint64_t now_s)
 {
 	uint32_t flags = image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS);
-	uint64_t until = image_size(m, TABLE_RULES, rule, RULE_UNTIL);
 
-	return (flags & RULE_EXPIRES) != 0 && (now_s == 0 || now_s >= until);
+	/* Most rules do not: what stands behind is not looked at. */
+	return (flags & RULE_EXPIRES) != 0 &&
+	    (now_s == 0 ||
+		now_s >= image_size(m, TABLE_RULES, rule, RULE_UNTIL));
 }
 
 static uint32_t
@@ -86,7 +89,7 @@ take_lowest(struct walk *w, bool *deny_only)
 }
 
 uint32_t
-walk_next(struct walk *w)
+walk_next_of_several(struct walk *w)
 {
 	for (;;) {
 		bool deny_only = false;
@@ -130,42 +133,55 @@ walk_kind(const struct image *m, const struct host_matches *found,
 	return SCHEME_HTTPS;
 }
 
+static inline enum progress
+connect_at(const uint8_t *route, const struct facts *f)
+{
+	if (f->port != 0 && image_at(route, ROUTE_PORT) != f->port)
+		return PROGRESS_HOST;
+	if (scheme_below((enum scheme)image_at(route, ROUTE_SCHEME)) !=
+	    f->scheme)
+		return PROGRESS_PORT;
+	return PROGRESS_SCHEME;
+}
+
 enum progress
 walk_connect(const struct image *m, uint32_t route, const struct facts *f)
 {
-	if (f->port != 0 &&
-	    image_word(m, TABLE_ROUTES, route, ROUTE_PORT) != f->port)
-		return PROGRESS_HOST;
-	if (scheme_below(scheme_of(m, route)) != f->scheme)
-		return PROGRESS_PORT;
-	return PROGRESS_SCHEME;
+	return connect_at(image_record(m, TABLE_ROUTES, route), f);
 }
 
 enum progress
 walk_request(const struct image *m, uint32_t route,
     const struct walk_request *r)
 {
-	enum progress come = walk_connect(m, route, r->facts);
-	uint32_t rule = image_word(m, TABLE_ROUTES, route, ROUTE_RULE);
-	uint32_t flags = image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS);
-	bool deny = (flags & RULE_DENY) != 0;
+	const uint8_t *here = image_record(m, TABLE_ROUTES, route);
+	enum progress come = connect_at(here, r->facts);
+	enum scheme scheme = (enum scheme)image_at(here, ROUTE_SCHEME);
+	uint32_t rule = image_at(here, ROUTE_RULE);
 	struct slice key;
 
 	if (come != PROGRESS_SCHEME)
 		return come;
-	if (scheme_of(m, route) == SCHEME_GIT)
+	if (scheme == SCHEME_GIT)
 		return gitrule_walk(m, route, r);
+	/* Most of a host's rules are for another path, and whatever else they
+	 * say: the rule itself is not looked at, a cache line less of each. */
+	bool matches =
+	    pathglob_match(image_text(m, here, ROUTE_PATH_S), r->path);
+	if (!matches && !r->facts->upgrade && !scheme_is_upgrade(scheme))
+		return PROGRESS_SCHEME;
+	uint32_t flags = image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS);
+	bool deny = (flags & RULE_DENY) != 0;
 	if (r->git.named && !deny)
 		return PROGRESS_SCHEME;
 	/* What denies requests denies those that ask for an upgrade, too. */
-	if (scheme_is_upgrade(scheme_of(m, route)) ? !r->facts->upgrade :
-						     r->facts->upgrade && !deny)
+	bool asks = r->facts->upgrade;
+	if (scheme_is_upgrade(scheme) ? !asks : asks && !deny)
 		return PROGRESS_PORT;
 	if (!deny && r->encoded_slash &&
 	    ((flags & RULE_ENCODED_SLASH) == 0 || r->encoded_dots))
 		return PROGRESS_SCHEME;
-	if (!pathglob_match(image_string(m, TABLE_ROUTES, route, ROUTE_PATH_S),
-		r->path))
+	if (!matches)
 		return PROGRESS_SCHEME;
 	if ((flags & RULE_ANY_METHOD) == 0 &&
 	    (image_word(m, TABLE_RULES, rule, RULE_METHODS) & r->method) == 0)
@@ -173,8 +189,7 @@ walk_request(const struct image *m, uint32_t route,
 	if (!querycond_match(m, rule, r->facts->query, &key))
 		return PROGRESS_METHOD;
 	if (!deny && r->is_door &&
-	    !gitapi_is_opened(image_string(m, TABLE_ROUTES, route,
-				  ROUTE_PATH_S),
+	    !gitapi_is_opened(image_text(m, here, ROUTE_PATH_S),
 		r->door.segment))
 		return PROGRESS_QUERY;
 	return PROGRESS_ALL;

@@ -27,8 +27,9 @@ enum progress {
 /* The routes of several patterns, merged. */
 struct walk {
 	const struct image *m;
-	const struct facts *f; /* borrowed */
+	const struct facts *f; /* borrowed; NULL: nothing can have expired */
 	uint32_t n;
+	bool plain; /* one list, of which all counts: as of most names */
 	struct {
 		uint32_t at, end; /* in TABLE_LISTS */
 		bool deny_only;
@@ -40,7 +41,17 @@ void walk_init(struct walk *w, const struct image *m,
     const struct host_matches *found, const struct facts *f);
 
 /* The next route, or IMAGE_NONE.  Those that cannot count are left out. */
-uint32_t walk_next(struct walk *w);
+uint32_t walk_next_of_several(struct walk *w);
+
+static inline uint32_t
+walk_next(struct walk *w)
+{
+	if (!w->plain)
+		return walk_next_of_several(w);
+	return w->lists[0].at == w->lists[0].end ?
+	    IMAGE_NONE :
+	    image_word(w->m, TABLE_LISTS, w->lists[0].at++, 0);
+}
 
 /* Does rule `rule` not exist any more? */
 bool walk_has_expired(const struct image *m, uint32_t rule, uint64_t now_s);
