@@ -96,13 +96,14 @@ choices_put(struct choices *c, const struct host *host, uint16_t port,
 }
 
 void
-choices_note_connect(struct choices *c, const struct host *host, uint16_t port)
+choices_note_connect(struct choices *c, const struct host *host, uint16_t port,
+    bool may_connect)
 {
 	struct choice *e;
 
 	TAILQ_FOREACH(e, &c->all, entry)
 		if (e->port == port && host_eq(&e->host, host))
-			e->may_connect = e->chosen == ALPN_H2;
+			e->may_connect = may_connect && e->chosen == ALPN_H2;
 }
 
 bool

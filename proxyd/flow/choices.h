@@ -31,11 +31,11 @@ void choices_put(struct choices *c, const struct host *host, uint16_t port,
     enum alpn_offer offer, enum alpn chosen);
 
 /*
- * Its SETTINGS say that an origin of HTTP/2 takes WebSockets (RFC 8441 3):
+ * Its SETTINGS say whether an origin of HTTP/2 takes WebSockets (RFC 8441 3):
  * remembered with what it chose.
  */
 void choices_note_connect(struct choices *c, const struct host *host,
-    uint16_t port);
+    uint16_t port, bool may_connect);
 MUST_USE bool choices_may_connect(struct choices *c, const struct host *host,
     uint16_t port);
 

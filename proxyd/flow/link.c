@@ -171,9 +171,9 @@ on_conn_news(struct h2_conn *c, void *arg)
 		link_close(l, REASON_UP_RESPONSE, h2_text(c));
 		return;
 	}
-	if (h2_may_connect(c))
+	if (h2_is_ready(c))
 		choices_note_connect(&l->sandbox->choices, &l->host,
-		    l->key.port);
+		    l->key.port, h2_may_connect(c));
 	give_all(l);
 	rest(l);
 }

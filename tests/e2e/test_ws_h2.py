@@ -11,7 +11,12 @@ SERVER = '''
 const fs = require("fs"), http2 = require("http2");
 const pem = fs.readFileSync(process.argv[1]);
 const server = http2.createSecureServer({ key: pem, cert: pem,
-    settings: { enableConnectProtocol: process.argv[3] === "yes" } });
+    settings: { enableConnectProtocol: process.argv[3] !== "no" } });
+if (process.argv[3] === "once")
+    server.on("session", s => {
+        server.updateSettings({ enableConnectProtocol: false });
+        s.on("stream", stream => stream.on("close", () => s.close()));
+    });
 server.on("stream", (stream, head) => {
     stream.on("error", () => {});
     if (head[":method"] !== "CONNECT") {
@@ -88,6 +93,21 @@ async function main() {
 }
 main();
 '''
+AGAIN = CLIENT.replace('main();', '') + '''
+(async () => {
+    let [s, may] = await session();
+    console.log("get", await get(s));
+    s.close();
+    [s, may] = await session();
+    const [r, head] = await open(s, "/live/x");
+    console.log("offered", may, head[":status"], head["duenna-reason"]);
+    r.close();
+    s.close();
+    [s, may] = await session();
+    console.log("offered", may);
+    s.close();
+})();
+'''
 RULES = '''\
 - name: live
   allow: wss://api.test:9443/live/**
@@ -130,6 +150,13 @@ def test_one_is_opened_where_both_sides_offer_it(bed, origin):
             row['rule'], row['duenna.upgrade']) == \
         ('CONNECT', 200, 'live', True), got
     assert got.reasons() == ['http.path_denied', 'limit.bytes'], got
+
+
+def test_an_origin_that_takes_none_any_more_is_asked_for_none(bed, origin):
+    origin('once')
+    got = bed(RULES).run(['node', '-e', AGAIN])
+    assert got.out == ('get 200\noffered true 502 up.response\n'
+                       'offered false\n'), got
 
 
 @pytest.mark.parametrize('offers,rules', [

@@ -98,17 +98,20 @@ choices_know_who_takes_websockets(void **state)
 
 	(void)state;
 	choices_init(&c);
-	choices_note_connect(&c, &a, 443); /* nothing to note it with */
+	choices_note_connect(&c, &a, 443, true); /* nothing to note it with */
 	assert_false(choices_may_connect(&c, &a, 443));
 	choices_put(&c, &a, 443, ALPN_OFFER_H2_HTTP11, ALPN_H2);
 	choices_put(&c, &a, 8443, ALPN_OFFER_H2_HTTP11, ALPN_HTTP11);
 	choices_put(&c, &b, 443, ALPN_OFFER_H2, ALPN_H2);
 	assert_false(choices_may_connect(&c, &a, 443));
-	choices_note_connect(&c, &a, 443);
-	choices_note_connect(&c, &a, 8443);
+	choices_note_connect(&c, &a, 443, true);
+	choices_note_connect(&c, &a, 8443, true);
 	assert_true(choices_may_connect(&c, &a, 443));
 	assert_false(choices_may_connect(&c, &a, 8443));
 	assert_false(choices_may_connect(&c, &b, 443));
+	choices_note_connect(&c, &a, 443, false);
+	assert_false(choices_may_connect(&c, &a, 443));
+	choices_note_connect(&c, &a, 443, true);
 	/* What is chosen anew is asked anew. */
 	choices_put(&c, &a, 443, ALPN_OFFER_H2_HTTP11, ALPN_H2);
 	assert_false(choices_may_connect(&c, &a, 443));
