@@ -75,7 +75,7 @@ put_text(struct json *j, const char *key, const char *text)
 		json_key_str(j, key, text);
 	} else {
 		json_key(j, key);
-		json_null(j);
+		json_none(j);
 	}
 }
 
@@ -90,7 +90,7 @@ report_json(struct monitor *m)
 	buf_init(&out, GROUPS_MAX + 65536);
 	buf_init(&groups, GROUPS_MAX);
 	json_init(&j, &out);
-	json_object(&j);
+	json_object_begin(&j);
 	json_key_number(&j, "exit", (uint64_t)m->status);
 	json_key_bool(&j, "ran", m->ran);
 	put_text(&j, "sandbox", m->name);
@@ -105,7 +105,7 @@ report_json(struct monitor *m)
 	if (groups.n != 0 && !groups.failed)
 		json_made(&j, buf_slice(&groups));
 	else
-		json_null(&j);
+		json_none(&j);
 	json_object_end(&j);
 	if (!out.failed)
 		fprintf(stderr, "%s\n", buf_text(&out));

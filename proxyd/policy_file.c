@@ -67,18 +67,18 @@ policy_file_open(struct policy_files *f, const char *path, const char **why)
 static void
 put_policy(struct json *j, const char *const *patterns, size_t n)
 {
-	json_object(j);
+	json_object_begin(j);
 	json_key_number(j, "version", 1);
 	json_key(j, "policies");
-	json_object(j);
+	json_object_begin(j);
 	json_key(j, "allow");
-	json_object(j);
+	json_object_begin(j);
 	json_key(j, "rules");
-	json_array(j);
+	json_array_begin(j);
 	for (size_t i = 0; i < n; i++) {
 		if (i != 0)
 			buf_put_byte(j->out, '\n');
-		json_object(j);
+		json_object_begin(j);
 		json_key_str(j, "allow", patterns[i]);
 		json_object_end(j);
 	}

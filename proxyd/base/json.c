@@ -38,7 +38,7 @@ close_with(struct json *j, uint8_t c)
 }
 
 void
-json_object(struct json *j)
+json_object_begin(struct json *j)
 {
 	open_with(j, '{');
 }
@@ -50,7 +50,7 @@ json_object_end(struct json *j)
 }
 
 void
-json_array(struct json *j)
+json_array_begin(struct json *j)
 {
 	open_with(j, '[');
 }
@@ -169,7 +169,7 @@ json_bool(struct json *j, bool v)
 }
 
 void
-json_null(struct json *j)
+json_none(struct json *j)
 {
 	before_value(j);
 	buf_put_str(j->out, "null");

@@ -4,6 +4,9 @@
  * Bytes that are not valid UTF-8, controls, DEL and U+2028, U+2029 are escaped,
  * so that the result is one printable line whatever a peer put in: a byte that
  * is no UTF-8 becomes \u00XX of its value, lossy but unambiguous in our logs.
+ *
+ * No name here is one of jansson's, which reads JSON: json_object(), say, would
+ * be whichever the linker met first.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -21,9 +24,9 @@ struct json {
 
 void json_init(struct json *j, struct buf *out);
 
-void json_object(struct json *j); /* { */
+void json_object_begin(struct json *j); /* { */
 void json_object_end(struct json *j);
-void json_array(struct json *j); /* [ */
+void json_array_begin(struct json *j); /* [ */
 void json_array_end(struct json *j);
 
 void json_key(struct json *j, const char *key);
@@ -32,7 +35,7 @@ void json_text(struct json *j, struct slice s);
 void json_str(struct json *j, const char *s);
 void json_number(struct json *j, uint64_t v);
 void json_bool(struct json *j, bool v);
-void json_null(struct json *j);
+void json_none(struct json *j);
 void json_made(struct json *j, struct slice value); /* is JSON already */
 
 /* key and value in one call */

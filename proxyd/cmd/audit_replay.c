@@ -123,7 +123,7 @@ say(struct replay *r, uint64_t seq, const char *text)
 		json_init(&j, &r->out);
 		if (!r->first)
 			buf_put_byte(&r->out, ',');
-		json_object(&j);
+		json_object_begin(&j);
 		json_key_number(&j, "seq", seq);
 		json_key_str(&j, "problem", text);
 		json_object_end(&j);

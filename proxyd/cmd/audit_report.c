@@ -255,14 +255,14 @@ print_json(const struct report *r)
 
 	buf_init(&out, 1 << 20);
 	json_init(&j, &out);
-	json_object(&j);
+	json_object_begin(&j);
 	json_key_number(&j, "blocked", r->n_denied);
 	json_key_number(&j, "alarms", r->n_alarms);
 	json_key_number(&j, "reported", r->n_reported);
 	json_key(&j, "groups");
-	json_array(&j);
+	json_array_begin(&j);
 	for (size_t i = 0; i < r->n; i++) {
-		json_object(&j);
+		json_object_begin(&j);
 		json_key_number(&j, "count", r->groups[i].n);
 		json_key_str(&j, "reason", r->groups[i].reason);
 		json_key_bool(&j, "alarm", r->groups[i].alarm);

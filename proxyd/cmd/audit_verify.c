@@ -34,7 +34,7 @@ on_problem(uint64_t line, uint64_t seq, const char *text, void *arg)
 	struct told *t = arg;
 
 	if (t->json) {
-		json_object(&t->j);
+		json_object_begin(&t->j);
 		json_key_number(&t->j, "line", line);
 		json_key_number(&t->j, "seq", seq);
 		json_key_str(&t->j, "problem", text);
@@ -240,9 +240,9 @@ check(const struct audit_options *o, int fd, const struct verify_want *want)
 	if (v == NULL)
 		return CMD_FAULT;
 	if (o->json) {
-		json_object(&t.j);
+		json_object_begin(&t.j);
 		json_key(&t.j, "problems");
-		json_array(&t.j);
+		json_array_begin(&t.j);
 	}
 	if (read_all(o, fd, v) == 0) {
 		sum = verify_end(v);

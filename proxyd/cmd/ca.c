@@ -196,7 +196,7 @@ put_shown(struct buf *out, const struct ca_options *o, struct slice text)
 		return;
 	}
 	json_init(&j, out);
-	json_object(&j);
+	json_object_begin(&j);
 	json_key_str(&j, "file", o->ca);
 	json_key_text(&j, "text", text);
 	json_object_end(&j);
@@ -357,7 +357,7 @@ put_json(struct buf *out, const struct ca_options *o,
 	struct json j;
 
 	json_init(&j, out);
-	json_object(&j);
+	json_object_begin(&j);
 	buf_init(&value, FILE_SIZE_MAX);
 	for (size_t i = 0; i < n; i++) {
 		if (!is_wanted(o, &v[i]))

@@ -416,10 +416,10 @@ config_json(const struct load_report *report, struct json *j)
 {
 	static const char *const names[] = { "error", "warning", "warning" };
 
-	json_array(j);
+	json_array_begin(j);
 	for (uint32_t i = 0; i < report->n; i++) {
 		const struct load_message *m = &report->messages[i];
-		json_object(j);
+		json_object_begin(j);
 		json_key_str(j, "severity", names[m->severity]);
 		json_key_text(j, "file", m->at.file);
 		json_key_number(j, "line", m->at.line);

@@ -15,9 +15,9 @@ doctor_begin(struct doctor *d)
 	json_init(&d->json, &d->out);
 	if (!d->as_json)
 		return;
-	json_object(&d->json);
+	json_object_begin(&d->json);
 	json_key(&d->json, "checks");
-	json_array(&d->json);
+	json_array_begin(&d->json);
 }
 
 /* The first line is what was found, what stands below how to mend it. */
@@ -26,7 +26,7 @@ put_json(struct doctor *d, bool ok, const char *name, const char *text)
 {
 	size_t n = strcspn(text, "\n");
 
-	json_object(&d->json);
+	json_object_begin(&d->json);
 	json_key_str(&d->json, "name", name);
 	json_key_bool(&d->json, "ok", ok);
 	json_key_text(&d->json, "text", slice_of(text, n));

@@ -292,11 +292,11 @@ put_rule(struct json *j, const char *key, const struct program *p,
 {
 	json_key(j, key);
 	if (rule == VERDICT_NONE) {
-		json_null(j);
+		json_none(j);
 		return;
 	}
 	struct program_rule r = program_rule(p, rule);
-	json_object(j);
+	json_object_begin(j);
 	json_key_text(j, "name", r.name);
 	json_key_text(j, "file", r.file);
 	json_key_number(j, "line", r.line);
@@ -313,7 +313,7 @@ print_json(const struct program *p, const struct facts *f,
 
 	buf_init(&out, 1 << 24);
 	json_init(&j, &out);
-	json_object(&j);
+	json_object_begin(&j);
 	json_key_bool(&j, "allow", v->allow);
 	json_key_bool(&j, "report", v->report);
 	json_key_str(&j, "reason", reason_name(v->reason));
@@ -321,15 +321,15 @@ print_json(const struct program *p, const struct facts *f,
 	put_rule(&j, "rule", p, v->rule);
 	put_rule(&j, "nearest", p, v->nearest);
 	json_key(&j, "credentials");
-	json_array(&j);
+	json_array_begin(&j);
 	for (uint32_t i = 0; i < v->n_credentials; i++)
 		json_text(&j, program_credential(p, v->credentials[i]).name);
 	json_array_end(&j);
 	json_key(&j, "earlier");
-	json_array(&j);
+	json_array_begin(&j);
 	for (uint32_t i = 0; i < end && f->fault == REASON_ALLOW; i++) {
 		const char *why = policy_stumble(p, f, i);
-		json_object(&j);
+		json_object_begin(&j);
 		put_rule(&j, "rule", p, i);
 		json_key_str(&j, "stumbles", why == NULL ? "" : why);
 		json_object_end(&j);

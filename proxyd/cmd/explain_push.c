@@ -245,7 +245,7 @@ put_refs(const struct ask *a, uint32_t rule, struct json *j)
 	    rule == VERDICT_NONE ? 0 : git_rule_n(a->p, rule, GIT_REFS);
 
 	json_key(j, "refs");
-	json_array(j);
+	json_array_begin(j);
 	for (uint32_t i = 0; i < n; i++)
 		json_text(j, git_rule_text(a->p, rule, GIT_REFS, i));
 	json_array_end(j);
@@ -260,7 +260,7 @@ print_json(const struct ask *a, const struct verdict *v, bool ref)
 
 	buf_init(&out, 1 << 20);
 	json_init(&j, &out);
-	json_object(&j);
+	json_object_begin(&j);
 	json_key_bool(&j, "allow", allow);
 	json_key_str(&j, "reason", reason_name(v->reason));
 	put_refs(a, v->allow ? v->rule : VERDICT_NONE, &j);

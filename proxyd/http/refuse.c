@@ -155,7 +155,7 @@ put_rules(const struct refusal *r, struct json *j)
 {
 	json_key_text(j, "rule", r->rule);
 	json_key(j, "allowed");
-	json_array(j);
+	json_array_begin(j);
 	if (r->allowed.n != 0)
 		json_text(j, r->allowed);
 	json_array_end(j);
@@ -174,7 +174,7 @@ put_json(const struct refusal *r, unsigned status, const char *flow,
 	else
 		put_why(r, "; ", &why);
 	json_init(&j, out);
-	json_object(&j);
+	json_object_begin(&j);
 	json_key_str(&j, "type", "about:blank");
 	json_key_str(&j, "title", phrase(status));
 	json_key_number(&j, "status", status);
