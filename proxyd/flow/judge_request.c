@@ -311,6 +311,19 @@ check_upgrade(struct request *r)
 	record_judge(r->generation, &r->facts, &r->verdict);
 }
 
+/* Each of 1,024 connections of HTTP/2 could have 128 under way. */
+static enum reason
+check_h2_requests(struct request *r)
+{
+	if (r->flow->sandbox->n_h2_requests <= LIMIT_H2_REQUESTS)
+		return REASON_ALLOW;
+	snprintf(r->spend.text, sizeof(r->spend.text),
+	    "%d requests of this sandbox are under way; wait until one of them "
+	    "is over",
+	    LIMIT_H2_REQUESTS);
+	return REASON_LIMIT_CONNS;
+}
+
 /* Allowed, but not now: no answer of policy's, so a fault. */
 static void
 check_admission(struct request *r)
@@ -322,6 +335,8 @@ check_admission(struct request *r)
 		return;
 	if (sandbox_is_echoing(sb, r->verdict.rule))
 		reason = REASON_CRED_ECHO;
+	if (reason == REASON_ALLOW)
+		reason = check_h2_requests(r);
 	if (reason == REASON_ALLOW)
 		reason = check_limits(r);
 	if (reason == REASON_ALLOW)

@@ -141,8 +141,10 @@ request_new(struct flow *f, struct stream *client)
 		free(r);
 		return NULL;
 	}
-	if (is_h2)
+	if (is_h2) {
 		stream_on(client, on_client_news, r);
+		f->sandbox->n_h2_requests++;
+	}
 	r->flow = f;
 	attach_init(&r->attach);
 	request_know(r, f->generation);
@@ -157,8 +159,10 @@ request_free(struct request *r)
 {
 	LIST_REMOVE(r, entry);
 	exchange_release(&r->x);
-	if (r->x.client != r->flow->client)
+	if (r->x.client != r->flow->client) {
 		stream_close(r->x.client);
+		r->flow->sandbox->n_h2_requests--;
+	}
 	generation_unref(r->generation);
 	search_free(r->forms);
 	search_free(r->forms_before);

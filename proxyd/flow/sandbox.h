@@ -53,6 +53,7 @@ struct sandbox {
 	struct search *placeholder_forms;    /* owned; made on first need */
 	LIST_HEAD(flow_list, flow) flows;
 	size_t n_flows;
+	size_t n_h2_requests; /* under way; HTTP/1 has one a flow */
 	uint64_t last_flow; /* the id given last */
 	size_t n_upstreams; /* connections outward that are open or asked for */
 	struct pool *pool;  /* owned */

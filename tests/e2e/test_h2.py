@@ -317,3 +317,40 @@ def test_an_origin_that_dies(bed, nghttpd):
     assert got.out.startswith('92\n'), got
     assert 'up.connect' in got.out, got
     assert 'up.response' in got.reasons(), got
+
+
+MANY = """
+import socket, ssl, h2.connection, h2.events
+ctx = ssl.create_default_context()
+ctx.set_alpn_protocols(['h2'])
+said, kept = {}, []
+while '429' not in said and len(kept) < 12:
+    sock = ctx.wrap_socket(socket.create_connection(('a.h2.test', 4443)),
+                           server_hostname='a.h2.test')
+    conn = h2.connection.H2Connection()
+    conn.initiate_connection()
+    left = 120
+    for i in range(left):
+        conn.send_headers(2 * i + 1, [
+            (':method', 'GET'), (':scheme', 'https'), (':path', '/_half'),
+            (':authority', 'a.h2.test:4443')], end_stream=True)
+    while left:
+        sock.sendall(conn.data_to_send())
+        for event in conn.receive_data(sock.recv(65536)):
+            if isinstance(event, h2.events.ResponseReceived):
+                status = dict(event.headers)[b':status'].decode()
+                said[status] = said.get(status, 0) + 1
+                left -= 1
+    kept.append(sock)
+print(said)
+"""
+
+
+def test_requests_at_once_have_a_limit(bed, origin):
+    here = bed(ANY)
+    here.write('project/many.py', MANY)
+    got = here.run('/usr/bin/python3 many.py')
+    assert got.out == "{'200': 1024, '429': 56}\n", got
+    assert got.reasons().count('limit.conns') == 56, got
+    # with them the room is there again
+    assert one(here, '/')[1]['status'] == '200'
