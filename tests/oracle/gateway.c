@@ -14,6 +14,7 @@
  *	B	answer 400 with it
  */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "git/advert.h"
@@ -204,8 +205,8 @@ filter(const struct program *p, const struct verdict *v, bool push)
 	return 0;
 }
 
-int
-main(int argc, char **argv)
+static int
+answer_one(int argc, char **argv)
 {
 	bool advert = argc == 5 && strcmp(argv[2], "advert") == 0;
 
@@ -237,4 +238,14 @@ main(int argc, char **argv)
 	put_path(p, v.rule, &f, git.repository, &out);
 	buf_put(&out, buf_slice(&body));
 	return answer(git.discover ? 'A' : 'F', &out);
+}
+
+/* One answer, and the memory goes with the program. */
+int
+main(int argc, char **argv)
+{
+	int status = answer_one(argc, argv);
+
+	fflush(stdout);
+	_exit(status);
 }
