@@ -92,7 +92,7 @@ async function curl(all) {
   const out = (i) => path.join(dir, String(i));
   fs.writeFileSync(path.join(dir, 'config'),
     all.map((_, i) => `url = "http://ok.test/${i}"\noutput = "${out(i)}"\n`).join(''));
-  const run = spawn('curl', ['-q', '-sS', '--max-time', '5', '--unix-socket', path.join(dir, 's'), '-K', path.join(dir, 'config'),
+  const run = spawn('curl', ['-q', '-sS', '--max-time', '30', '--unix-socket', path.join(dir, 's'), '-K', path.join(dir, 'config'),
     '-w', '%{stderr}%{urlnum} %{http_code} %{exitcode} %{num_connects}\n'], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   run.stderr.on('data', (b) => { said += b; });

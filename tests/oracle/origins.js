@@ -58,6 +58,14 @@ async function startNode(where) {
   return { seen: () => seen.splice(0), stop: () => server.close() };
 }
 
+// Does anybody take connections there?  A socket has a name before that.
+function listens() {
+  return new Promise((resolve) => {
+    const s = net.connect(socket, () => { s.destroy(); resolve(true); });
+    s.on('error', () => resolve(false));
+  });
+}
+
 // A program that listens at `socket` once it is up.
 async function startProgram(name, args) {
   const program = ['/usr/sbin/', '/usr/bin/', ''].map((d) => d + name).find((f) => fs.existsSync(f));
@@ -68,7 +76,7 @@ async function startProgram(name, args) {
   const fd = fs.openSync(log, 'w+');
   const run = spawn(program, args, { stdio: ['ignore', fd, fd] });
   const exited = new Promise((resolve) => run.on('exit', resolve));
-  while (!fs.existsSync(socket) && run.exitCode === null) await new Promise((r) => setTimeout(r, 10));
+  while (run.exitCode === null && !(await listens())) await new Promise((r) => setTimeout(r, 10));
   if (run.exitCode !== null) throw new Error(`${name}: ${fs.readFileSync(log, 'latin1')}`);
   return { stop: () => { run.kill('SIGKILL'); return exited; } };
 }
@@ -176,7 +184,7 @@ function send(batch) {
 async function seenOf(server, most, answers) {
   let seen = server.seen();
   if (seen.length < most && /^HTTP\/1\.[01] (400|501) /m.test(answers)) return [...seen, null];
-  for (let i = 0; i < 200 && seen.length < most && !seen.includes(null); i++) {
+  for (let i = 0; i < 3000 && seen.length < most && !seen.includes(null); i++) {
     await new Promise((resolve) => setTimeout(resolve, 10));
     seen = [...seen, ...server.seen()];
   }
