@@ -8,8 +8,9 @@
 //
 // Thousands of odd connections go through the real flow/ and http/; what
 // reaches an origin is pipelined to a real one, many requests on a connection.
-// It must see as many, each with the method, target and body that we saw.  A
-// server may refuse one; it must not see another.
+// It must see as many, each with the method, target and body that we saw; and
+// serve the path that was judged.  A server may refuse one; it must not see
+// another.
 'use strict';
 const { spawn, spawnSync } = require('child_process');
 const fs = require('fs');
@@ -104,7 +105,7 @@ daemon off; master_process off; pid ${dir}/pid; error_log stderr;
 load_module ${module_};
 events { worker_connections 64; }
 http {
-  log_format seen escape=json '{"status":$status,"method":"$request_method","target":"$request_uri","body":"$request_body"}';
+  log_format seen escape=json '{"status":$status,"method":"$request_method","target":"$request_uri","path":"$uri","body":"$request_body"}';
   access_log ${dir}/seen seen;
   client_body_temp_path ${dir}/body; proxy_temp_path ${dir}/p; fastcgi_temp_path ${dir}/f;
   uwsgi_temp_path ${dir}/u; scgi_temp_path ${dir}/c;
@@ -197,6 +198,13 @@ function fieldsOf(bytes) {
   return head.split('\r\n').slice(1).flatMap((l) => [l.slice(0, l.indexOf(':')), l.slice(l.indexOf(':') + 2)]);
 }
 
+// The path that a server serves, once it has decoded and resolved it: the very
+// one that was judged.  An escaped slash is for rules that say so alone.
+function pathOf(target) {
+  const path_ = target.replace(/\?.*/s, '');
+  return /%2f/i.test(path_) ? null : path_.replace(/%(..)/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+}
+
 let bad = 0;
 function differ(what, ours, theirs) {
   if (++bad <= 20) console.log(`${what}\n  ours   ${JSON.stringify(ours)}\n  theirs ${JSON.stringify(theirs)}`);
@@ -211,6 +219,7 @@ function compare(batch, seen) {
     const text = ours.bytes.toString('latin1');
     if (theirs.method !== ours.method) differ('method', text, theirs);
     if (theirs.target !== ours.target) differ('target', text, theirs);
+    if (theirs.path !== undefined && theirs.path !== (pathOf(ours.target) ?? theirs.path)) differ('path', text, theirs);
     if (!theirs.unread && theirs.body !== ours.body) differ('body', text, theirs);
     if (theirs.fields && theirs.fields.join('\n') !== fieldsOf(ours.bytes).join('\n')) differ('fields', text, theirs);
   }
