@@ -19,6 +19,7 @@ struct script {
 	bool tls, is_tunnel;
 	const char *asks, *arrives, *answers, *returns;
 	size_t front[2], room;
+	enum alpn_offer offer;
 };
 
 enum token {

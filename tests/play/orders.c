@@ -53,6 +53,17 @@ static const struct script scripts[] = {
 	    ANSWERS("35", "is " SECRET "."),
 	    ANSWERS("35", "is *******************************."), { 54, 70 },
 	    SIZE_MAX },
+	/* HTTP/2 is offered: the dial comes before the handshake. */
+	{ .name = "api.test",
+	    .tls = true,
+	    .asks = ASKS("api.test"),
+	    .arrives = ARRIVES("api.test", "Accept-Encoding: identity\r\n",
+		"Authorization: Bearer " SECRET "\r\n"),
+	    .answers = ANSWERS("35", "is " SECRET "."),
+	    .returns = ANSWERS("35", "is *******************************."),
+	    .front = { 54, 70 },
+	    .room = SIZE_MAX,
+	    .offer = ALPN_OFFER_HTTP11_H2 },
 	/* A WebSocket: what the client says early waits for the switch. */
 	{ .name = "ok.test",
 	    .is_tunnel = true,
@@ -268,7 +279,7 @@ cut_all(struct play *p)
 	if (s->tls) {
 		buf_release(&hello);
 		buf_init(&hello, 1024);
-		world_put_hello(&hello, slice_of_str(s->name), ALPN_OFFER_NONE);
+		world_put_hello(&hello, slice_of_str(s->name), s->offer);
 		p->client.at[p->client.n++] = buf_slice(&hello);
 	}
 	if (p->dice == 0) {
