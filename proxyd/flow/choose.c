@@ -224,6 +224,16 @@ release(const struct flow *f)
 	}
 }
 
+void
+choose_nudge(const struct sandbox *sb)
+{
+	struct flow *f;
+
+	LIST_FOREACH(f, &sb->flows, entry)
+		if (f->phase == PHASE_CHOOSE && f->choose == NULL)
+			stream_nudge(f->client);
+}
+
 enum reason
 choose_take_failure(struct flow *f)
 {

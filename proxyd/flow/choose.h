@@ -29,6 +29,9 @@ bool choose_is_needed(const struct flow *f);
 /* Why the dial failed, told once; ALLOW: it did not. */
 enum reason choose_take_failure(struct flow *f);
 
+/* What is remembered has changed: those who wait look again. */
+void choose_nudge(const struct sandbox *sb);
+
 /* Close what it has and forget what it asked; its failure stays. */
 void choose_close(struct flow *f);
 

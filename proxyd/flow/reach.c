@@ -169,6 +169,7 @@ request_choose_http11(struct request *r)
 	/* The client, who is told too, makes another connection by itself. */
 	choices_put(&f->sandbox->choices, &r->host, f->port, f->offer,
 	    ALPN_HTTP11);
+	choose_nudge(f->sandbox);
 }
 
 /* It does not speak any more what the client was given, and goes on with. */

@@ -54,7 +54,7 @@ struct sandbox {
 	LIST_HEAD(flow_list, flow) flows;
 	size_t n_flows;
 	size_t n_h2_requests; /* under way; HTTP/1 has one a flow */
-	uint64_t last_flow; /* the id given last */
+	uint64_t last_flow;   /* the id given last */
 	size_t n_upstreams; /* connections outward that are open or asked for */
 	struct pool *pool;  /* owned */
 	LIST_HEAD(link_list, link) links; /* owned; see flow/link.h */

@@ -105,6 +105,8 @@ note_flow(struct world *w, const struct event *e)
 	f->n_begun += e->kind == EVENT_FLOW_BEGIN;
 	f->n_ended += e->kind == EVENT_FLOW_END;
 	f->n_requests += e->kind == EVENT_REQUEST_END;
+	f->n_faults += e->kind == EVENT_FLOW_END &&
+	    slice_has_prefix(event_text_of(e, FIELD_REASON), SLICE("h2."));
 }
 
 size_t
@@ -114,7 +116,10 @@ world_n_accounted(const struct world *w)
 
 	for (size_t i = 0; i < WORLD_CLIENTS_MAX; i++) {
 		const struct world_flow *f = &w->flows[i];
-		unsigned end = f->n_begun != 0 || f->n_requests == 0 ? 1 : 0;
+		unsigned end =
+		    f->n_begun != 0 || f->n_requests == 0 || f->n_faults != 0 ?
+		    1 :
+		    0;
 		n += f->n_begun + f->n_ended + f->n_requests != 0 &&
 		    f->n_begun <= 1 && f->n_ended == end;
 	}

@@ -40,6 +40,7 @@ enum asked_kind {
 /* The records of one connection. */
 struct world_flow {
 	unsigned n_begun, n_ended, n_requests;
+	unsigned n_faults; /* ends that say what was wrong with HTTP/2 */
 };
 
 struct world {
