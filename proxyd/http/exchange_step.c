@@ -260,8 +260,9 @@ read_answer(struct exchange *x)
 		return informational(x);
 	if (exchange_is_switch(x))
 		return exchange_switch(x);
-	if (x->upgrade)
-		exchange_stay(x);
+	if (x->upgrade && !exchange_stay(x))
+		return exchange_fail(x, REASON_UP_RESPONSE,
+		    "answers as if no WebSocket had been asked for");
 	if (!x->ops->answered(x, x->arg))
 		return exchange_fail(x, x->refusal.reason, x->fail.detail);
 	if (!exchange_relay_head(x))

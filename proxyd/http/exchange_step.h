@@ -60,8 +60,11 @@ bool exchange_relay_head(struct exchange *x);
 
 /* x->res opens what x->req asks for: TUNNEL, if it can be verified. */
 enum exchange_step exchange_switch(struct exchange *x);
-/* It does not: the exchange goes on as any other, but as the last. */
-void exchange_stay(struct exchange *x);
+/*
+ * It does not: the exchange goes on as any other, but as the last.  False: it
+ * succeeds as another request, which no rule has allowed.
+ */
+bool exchange_stay(struct exchange *x);
 
 /* The only writer of x->phase; arms the phase's limit. */
 enum exchange_step exchange_enter(struct exchange *x, enum exchange_phase to);

@@ -72,18 +72,21 @@ exchange_switch(struct exchange *x)
 	return open_tunnel(x);
 }
 
-void
+bool
 exchange_stay(struct exchange *x)
 {
+	if (x->res.status / 100 == 2)
+		return false;
 	/* What the client sent behind it is no other request, and what the
 	 * origin made of it nobody knows. */
 	x->close = true;
 	x->res.keep_alive = false;
 	if (x->up.done)
-		return;
+		return true;
 	/* Over HTTP/2 the request would have gone on. */
 	x->up.done = true;
 	stream_shut(x->upstream);
+	return true;
 }
 
 /* One direction: what has come, then the end of it.  False: it is to be cut. */
