@@ -246,7 +246,8 @@ tell(struct h2_conn *c)
 		s->has_news = s->base.news = false;
 		bool is_new = s->is_new;
 		s->is_new = false;
-		if (is_new && c->closed)
+		/* Of a peer at fault nothing more is heard. */
+		if (is_new && (c->closed || c->code != H2_NO_ERROR))
 			stream_close(&s->base);
 		else if (is_new)
 			c->ops->on_request(c, &s->base, c->arg);

@@ -56,8 +56,9 @@ check_row(const struct h2_row *r, enum h2_bed_kind kind, size_t cut)
 	    reason_name(r->reason));
 	assert_int_equal(h2_is_broken(side->c), r->goaway != NONE);
 	check_frames(r, buf_slice(&from->bytes));
+	/* Behind a fault that came with it no request is heard. */
 	assert_true(side->n <= r->n);
-	if (r->n < 3)
+	if (r->n < 3 && (r->goaway == NONE || !is_server))
 		assert_int_equal(side->n, r->n);
 	/* None of them can be answered, or taken, as if it were whole. */
 	for (size_t i = 0; r->goaway != NONE && i < side->n; i++)
