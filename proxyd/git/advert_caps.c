@@ -66,6 +66,18 @@ goes_on(const struct advert *a, struct slice word)
 	return has(of_push, COUNT_OF(of_push), word);
 }
 
+/*
+ * A tree that is a delta of one that is not sent could not be compared, nor
+ * could a commit be read: as prove_wants_whole() says of the rule.
+ */
+static bool
+wants_whole(const struct advert *a)
+{
+	return a->says.is_signed || git_rule_n(a->p, a->rule, GIT_KEEP) != 0 ||
+	    git_rule_n(a->p, a->rule, GIT_AUTHORS) != 0 ||
+	    git_rule_n(a->p, a->rule, GIT_COMMITTERS) != 0;
+}
+
 void
 advert_put_caps(const struct advert *a, struct slice text, struct buf *out)
 {
@@ -79,8 +91,7 @@ advert_put_caps(const struct advert *a, struct slice text, struct buf *out)
 		buf_put(out, word);
 		before = " ";
 	}
-	/* Trees that are deltas of others could not be compared: `keep`. */
-	if (a->push && git_rule_n(a->p, a->rule, GIT_KEEP) != 0) {
+	if (a->push && wants_whole(a)) {
 		buf_put_str(out, before);
 		buf_put_str(out, "no-thin");
 	}

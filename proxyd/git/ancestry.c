@@ -8,7 +8,11 @@ struct walk {
 	const struct packs *packs;
 	struct beyond *beyond;
 	const struct oid *until; /* end as soon as this one is met; or NULL */
-	struct object **todo;	 /* owned; met, and not looked at */
+	uint32_t mark;		 /* of what was met */
+	/* Where a walk ends that goes to another one's commits, or NULL. */
+	const struct walk *history;
+	struct beyond *bases;
+	struct object **todo; /* owned; met, and not looked at */
 	size_t n, cap;
 	bool is_met;
 	bool is_whole; /* nothing that was met lies beyond */
@@ -26,8 +30,10 @@ clear_marks(const struct pack *p)
 static void
 walk_init(struct walk *w, const struct packs *packs, struct beyond *beyond)
 {
-	*w =
-	    (struct walk){ .packs = packs, .beyond = beyond, .is_whole = true };
+	*w = (struct walk){ .packs = packs,
+		.beyond = beyond,
+		.mark = 1,
+		.is_whole = true };
 	clear_marks(packs->pushed);
 	for (size_t i = 0; i < packs->n_answers; i++)
 		clear_marks(packs->answers[i]);
@@ -56,6 +62,19 @@ give_up(struct walk *w)
 	w->is_whole = false;
 }
 
+/* Did the other walk meet it? */
+static bool
+is_of(const struct walk *w, const struct oid *id, const struct object *o)
+{
+	if (o != NULL)
+		return o->mark == w->mark;
+	for (size_t i = 0; i < w->beyond->n; i++) {
+		if (oid_eq(&w->beyond->ids[i], id))
+			return true;
+	}
+	return false;
+}
+
 /* The name of a tip or of a parent was met. */
 static void
 meet(struct walk *w, const struct oid *id)
@@ -64,6 +83,10 @@ meet(struct walk *w, const struct oid *id)
 
 	if (w->until != NULL && oid_eq(id, w->until))
 		w->is_met = true;
+	if (w->history != NULL && is_of(w->history, id, o)) {
+		beyond_add(w->bases, id);
+		return;
+	}
 	if (o == NULL) {
 		beyond_add(w->beyond, id);
 		w->is_whole = false;
@@ -71,7 +94,7 @@ meet(struct walk *w, const struct oid *id)
 	}
 	if (o->mark != 0)
 		return;
-	o->mark = 1;
+	o->mark = w->mark;
 	if (!push(w, o))
 		give_up(w);
 }
@@ -128,6 +151,28 @@ ancestry_descends(const struct packs *packs, const struct oid *tip,
 	    w.is_met	   ? PROOF_YES :
 		w.is_whole ? PROOF_NO :
 			     PROOF_OPEN);
+}
+
+void
+ancestry_meets(const struct packs *packs, const struct oid *tip,
+    const struct oid *head, struct beyond *bases, struct beyond *ends)
+{
+	struct beyond known = { .walked = ends->walked };
+	struct walk history, w;
+
+	walk_init(&history, packs, &known);
+	history.mark = 2;
+	meet(&history, head);
+	walk_on(&history);
+	ends->walked = known.walked;
+	w = (struct walk){ .packs = packs,
+		.beyond = ends,
+		.mark = 1,
+		.history = &history,
+		.bases = bases,
+		.is_whole = true };
+	meet(&w, tip);
+	walk_on(&w);
 }
 
 enum proof

@@ -24,6 +24,16 @@ MUST_USE enum proof ancestry_descends(const struct packs *packs,
     const struct oid *tip, const struct oid *old, struct beyond *beyond);
 
 /*
+ * Walk from `tip` to where it meets the history of `head`, as far as the packs
+ * show both.
+ *
+ * bases  added: commits of that history, shown to be of it
+ * ends	  added: commits that are in no pack and not known to be of it
+ */
+void ancestry_meets(const struct packs *packs, const struct oid *tip,
+    const struct oid *head, struct beyond *bases, struct beyond *ends);
+
+/*
  * Is every commit and tag of the pushed pack one of the `n` tips, or reached
  * from one?  Others are pushed without a ref, so no rule on refs speaks of
  * them, and the server keeps them.

@@ -243,7 +243,11 @@ commits_same(struct kept *k, const struct oid *tip, const struct oid *base)
 
 	if (oid_eq(tip, base))
 		return PROOF_YES;
-	enum proof one = tree_of(k, tip, &a), two = tree_of(k, base, &b);
+	enum proof one = tree_of(k, tip, &a), two = PROOF_YES;
+	if (base->n == 0)
+		b = (struct oid){ 0 };
+	else
+		two = tree_of(k, base, &b);
 	if (one == PROOF_NO || two == PROOF_NO)
 		return PROOF_NO;
 	if (one == PROOF_OPEN || two == PROOF_OPEN)

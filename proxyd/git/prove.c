@@ -209,50 +209,51 @@ prove_same(struct prove *p, const struct oid *tip, const struct oid *base)
 	return sum == PROOF_OPEN ? want(p, NULL) : sum;
 }
 
-/* Against a commit that is a base if HEAD has it in its history. */
-static enum proof
-prove_from_head(struct prove *p, const struct oid *tip, const struct oid *base)
-{
-	enum proof proof =
-	    ancestry_descends(&p->packs, &p->head, base, &p->beyond);
+/* Was the question for what p->beyond and p->have say asked before? */
+static bool is_asked(const struct prove *p);
 
-	if (proof == PROOF_YES)
-		return prove_same(p, tip, base);
-	return proof == PROOF_NO ? proof : want(p, base);
+/* Ask for what lies between the ends of a walk and HEAD's history. */
+static enum proof
+ask_between(struct prove *p, const struct beyond *ends)
+{
+	for (size_t i = 0; i < ends->n && !ends->is_cut; i++) {
+		/* Is it of that history?  Then this goes from HEAD to it. */
+		beyond_clear(&p->beyond);
+		beyond_add(&p->beyond, &p->head);
+		(void)want(p, &ends->ids[i]);
+		if (!is_asked(p))
+			return PROOF_OPEN;
+	}
+	/* No: from there to where it left that history. */
+	beyond_clear(&p->beyond);
+	for (size_t i = 0; i < ends->n && !ends->is_cut; i++)
+		beyond_add(&p->beyond, &ends->ids[i]);
+	(void)want(p, &p->head);
+	return is_asked(p) ? PROOF_NO : PROOF_OPEN;
 }
 
-/* Was the question for what p->beyond and p->have say asked before? */
-static bool is_asked(struct prove *p);
-
-/* Against each commit that the push builds on, until one has all of it. */
+/* Against commits of HEAD's history that the push builds on, until one has all
+ * of it. */
 static enum proof
 prove_grown(struct prove *p, const struct prove_command *c)
 {
-	struct packs own = { .pushed = p->packs.pushed,
-		.id_size = p->packs.id_size };
-	struct beyond ends = { .walked = p->beyond.walked };
+	struct beyond ends = { .walked = p->beyond.walked }, bases = { 0 };
 
 	if (!p->has_head) {
 		p->next = PROVE_ASK_HEAD;
 		return PROOF_OPEN;
 	}
-	if (p->head.n == 0)
-		return PROOF_NO;
-	/* No tip has this name: the walk goes to where the pack ends. */
-	const struct oid none = { .n = (uint8_t)p->packs.id_size };
-	if (ancestry_descends(&own, &c->new_id, &none, &ends) != PROOF_OPEN ||
-	    ends.is_cut)
-		return PROOF_NO;
+	if (p->head.n == 0) /* nothing yet, or nothing that counts */
+		return prove_same(p, &c->new_id, &p->head);
+	ancestry_meets(&p->packs, &c->new_id, &p->head, &bases, &ends);
 	p->beyond.walked = ends.walked;
-	for (size_t i = 0; i < ends.n; i++) {
-		if (oid_eq(&ends.ids[i], &c->old_id))
-			continue; /* was compared */
-		enum proof proof = prove_from_head(p, &c->new_id, &ends.ids[i]);
+	for (size_t i = 0; i < bases.n; i++) {
+		enum proof proof = prove_same(p, &c->new_id, &bases.ids[i]);
 		if (proof == PROOF_YES || (proof == PROOF_OPEN && !is_asked(p)))
 			return proof;
 		beyond_clear(&p->beyond);
 	}
-	return PROOF_NO;
+	return ask_between(p, &ends);
 }
 
 static enum proof
@@ -303,7 +304,7 @@ prove_all(struct prove *p, struct prove_fail *fail)
 
 /* Write the next question.  False if none can be asked. */
 static bool
-put_question(struct prove *p, struct buf *out)
+put_question(const struct prove *p, struct buf *out)
 {
 	if (p->next == PROVE_ASK_HEAD)
 		return question_put_head(&p->caps, out);
@@ -311,34 +312,33 @@ put_question(struct prove *p, struct buf *out)
 	    p->have.n == 0 ? NULL : &p->have, out);
 }
 
-static uint64_t
-hash_of(const struct prove *p, const struct buf *question)
+/* The hash of the next question; false if none can be asked. */
+static bool
+hash_question(const struct prove *p, uint64_t *hash)
 {
-	return siphash(p->cfg.key, buf_slice(question));
+	struct buf question;
+
+	buf_init(&question, LIMIT_QUESTION_HEAD_SIZE);
+	bool is = put_question(p, &question);
+	*hash = siphash(p->cfg.key, buf_slice(&question));
+	buf_release(&question);
+	return is;
 }
 
 static bool
-has_hash(const struct prove *p, uint64_t hash)
+is_asked(const struct prove *p)
 {
+	uint64_t hash;
+
+	if (!p->has_offer)
+		return false;
+	if (!hash_question(p, &hash))
+		return true; /* it would show as much */
 	for (size_t i = 0; i < p->n_asked; i++) {
 		if (p->asked[i] == hash)
 			return true;
 	}
 	return false;
-}
-
-static bool
-is_asked(struct prove *p)
-{
-	struct buf question;
-
-	if (!p->has_offer)
-		return false;
-	buf_init(&question, LIMIT_QUESTION_HEAD_SIZE);
-	bool is = !put_question(p, &question) || question.failed ||
-	    has_hash(p, hash_of(p, &question));
-	buf_release(&question);
-	return is;
 }
 
 enum prove_next
@@ -352,9 +352,9 @@ prove_next(struct prove *p, struct buf *body, struct prove_fail *fail)
 		return PROVE_REFUSED;
 	if (!p->has_offer)
 		return PROVE_ASK_OFFER;
-	if (p->caps.id_size != p->packs.id_size || !put_question(p, body) ||
-	    body->failed || has_hash(p, hash_of(p, body)))
+	if (p->caps.id_size != p->packs.id_size || is_asked(p) ||
+	    !hash_question(p, &p->asked[p->n_asked]) || !put_question(p, body))
 		return PROVE_REFUSED;
-	p->asked[p->n_asked++] = hash_of(p, body);
+	p->n_asked++;
 	return p->next;
 }

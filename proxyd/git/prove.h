@@ -10,10 +10,10 @@
  *	keep		what `keep:` names is as it was            git/kept.h
  *
  * What `keep:` names is compared with the old tip.  A new branch, or one that
- * took up others, may also have it as it is in a commit that the push builds
- * on, if that is shown to be in the history of the upstream's HEAD: as it was
- * in any commit of that history.  That the upstream has a commit is not enough,
- * since it has those of strangers' requests too.
+ * took up others, may also have it as it is in a commit from which it grew, if
+ * that is shown to be in the history of the upstream's HEAD.  That the upstream has a commit is not enough,
+ * since it has those of strangers' requests too.  Where there is no HEAD, as in
+ * a new repository, what `keep:` names may not be there at all.
  *
  * Who owns this carries the questions, at most PROOF_QUESTIONS.  A question
  * that is not answered shows nothing, and what is not shown is refused.
@@ -30,6 +30,7 @@ struct prove_rule {
 	const struct slice *keep; /* borrowed; as git/kept.h has them */
 	size_t n_keep;
 	struct content_rule content;
+	struct slice *globs; /* owned by git/prove_rule.h: all of them */
 };
 
 struct prove_command {
@@ -78,7 +79,7 @@ void prove_free(struct prove *p);
 /*
  * What now?  Again after each answer.
  *
- * body	 to be sent, where the answer is one of the last two; empty before
+ * body	 appended: what is to be sent, where the answer is one of the last two
  * fail	 set on PROVE_REFUSED
  */
 MUST_USE enum prove_next prove_next(struct prove *p, struct buf *body,

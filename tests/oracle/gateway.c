@@ -3,7 +3,7 @@
  * The pure parts of the git gateway as one program, for gateway.py to put
  * between real git and its real server.
  *
- * usage: gateway POLICY METHOD URL <body
+ * usage: gateway POLICY METHOD URL [ANSWER...] <body
  *
  * The first byte of the output says what is to be done, what follows with what:
  *	F	forward: the path that goes upstream, LF, and the body
@@ -12,12 +12,16 @@
  *	R	answer 200 with it: a report
  *	T	answer 403 text/plain with it
  *	B	answer 400 with it
+ *	O	ask the upstream what it offers in protocol 2, and come again with
+ *		the answer's file behind those that there are; the path, LF
+ *	Q	the same with a question: the path, LF, and the body
  */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "git/advert.h"
+#include "git/prove_rule.h"
 #include "git/push.h"
 #include "git/report.h"
 #include "git/say.h"
@@ -27,6 +31,7 @@
 #define BODY_MAX 67108864 /* bytes */
 
 static struct buf image, body;
+static char **answers; /* files, up to NULL */
 
 static struct program *
 load(const char *file)
@@ -146,6 +151,117 @@ refuse_push(const struct say *s, const struct push *p, const struct facts *f,
 	return answer('T', &out);
 }
 
+/* What the pack or the upstream showed of the push is not enough. */
+static int
+refuse_proof(const struct push *p, const struct prove_fail *fail)
+{
+	static struct slice reasons[LIMIT_PUSH_COMMANDS_MOST];
+	struct buf out, text;
+
+	buf_init(&out, 1 << 20);
+	buf_init(&text, 4096);
+	buf_putf(&text, "duenna: %s [%s w0-5f]", fail->detail,
+	    reason_name(fail->reason));
+	for (size_t i = 0; i < p->n_commands; i++)
+		reasons[i] = fail->command == i || fail->command == SIZE_MAX ?
+		    buf_slice(&text) :
+		    SLICE("duenna: another ref of this push is refused");
+	return report_refusal(p, reasons, &out) ? answer('R', &out) : 2;
+}
+
+static struct pack *
+read_pack(const struct pack_cfg *cfg, struct slice in, struct parse_fail *fail)
+{
+	enum err err;
+	struct pack *pack = pack_new(cfg, &err);
+	enum parse got = PARSE_MORE;
+	size_t used = 1, pass;
+
+	while (pack != NULL && got == PARSE_MORE && used != 0) {
+		got = pack_take(pack, in, &used, &pass, fail);
+		in = slice_from(in, used);
+	}
+	if (pack == NULL || got == PARSE_DONE)
+		return pack;
+	if (got == PARSE_MORE)
+		*fail = (struct parse_fail){ REASON_GIT_PACK, "cut", 0 };
+	pack_free(pack);
+	return NULL;
+}
+
+/* Give the next answer to what was asked. */
+static void
+tell(struct prove *p, enum prove_next asked, size_t id_size)
+{
+	FILE *f = fopen(*answers++, "rb");
+	struct question_caps caps;
+	enum parse got = PARSE_MORE;
+	struct parse_fail fail;
+	struct buf text;
+	struct answer a;
+	struct oid head;
+	size_t used;
+
+	buf_init(&text, BODY_MAX);
+	while (f != NULL && buf_room(&text, 65536) != NULL &&
+	    (used = fread(text.p + text.n, 1, 65536, f)) != 0)
+		buf_added(&text, used);
+	struct slice in = buf_slice(&text);
+	if (asked == PROVE_ASK_OFFER) {
+		got = question_caps_take(in, &caps, &fail);
+		prove_offer(p, &caps);
+	} else if (asked == PROVE_ASK_HEAD) {
+		got = question_head_take(in, id_size, &head, &fail);
+		prove_head(p, &head);
+	} else {
+		answer_init(&a, prove_answer(p));
+		do {
+			got = answer_take(&a, in, &used, &fail);
+			in = slice_from(in, used);
+		} while (got == PARSE_MORE && (used != 0 || a.done != 0));
+	}
+	if (got != PARSE_DONE)
+		prove_unanswered(p);
+}
+
+/* 0: shown, as far as the rule asks for it; else what main() returns, and 1. */
+static int
+prove_push(const struct program *p, const struct verdict *v,
+    const struct push *list, struct slice in, struct buf *path)
+{
+	struct pack_cfg cfg = { .id_size = prove_id_size(list),
+		.strict = true };
+	struct prove_command *commands = prove_commands(list);
+	struct prove_fail fail = { .command = SIZE_MAX };
+	struct parse_fail bad = { 0 };
+	struct prove_rule rule;
+	enum prove_next next;
+
+	if (!prove_rule_init(&rule, p, v->rule) || commands == NULL)
+		exit(2);
+	if (!prove_wants_pack(&rule, commands, list->n_commands))
+		return 0;
+	cfg.names = prove_wants_whole(&rule);
+	struct pack *pack = list->wants_pack ? read_pack(&cfg, in, &bad) : NULL;
+	if (list->wants_pack && pack == NULL) {
+		fail.detail = bad.detail;
+		fail.reason = bad.reason;
+		return refuse_proof(list, &fail) + 1;
+	}
+	struct prove *proof =
+	    prove_new(&rule, commands, list->n_commands, pack, &cfg);
+	size_t at = path->n;
+	while ((next = prove_next(proof, path, &fail)) >= PROVE_ASK_OFFER) {
+		if (*answers == NULL)
+			return answer(next == PROVE_ASK_OFFER ? 'O' : 'Q',
+				   path) +
+			    1;
+		tell(proof, next, cfg.id_size);
+		path->n = at;
+	}
+	return next == PROVE_SHOWN ? 0 : refuse_proof(list, &fail) + 1;
+}
+
 static int
 push_body(const struct program *p, struct facts *f, struct slice repository)
 {
@@ -182,6 +298,10 @@ push_body(const struct program *p, struct facts *f, struct slice repository)
 	if (!v.allow)
 		return refuse_push(&s, &list, f, &v);
 	put_path(p, v.rule, f, repository, &out);
+	int not =
+	    prove_push(p, &v, &list, slice_from(buf_slice(&body), used), &out);
+	if (not != 0)
+		return not -1;
 	if (!push_write(&list, &out))
 		return 2;
 	buf_put(&out, slice_from(buf_slice(&body), used));
@@ -210,10 +330,12 @@ answer_one(int argc, char **argv)
 {
 	bool advert = argc == 5 && strcmp(argv[2], "advert") == 0;
 
-	if (argc != 4 && !advert)
+	if (argc < 4)
 		return 2;
-	struct program *p = load(argv[1]);
-	struct facts f = facts_of(p, argv[argc - 2], argv[argc - 1]);
+	argv += advert;
+	answers = argv + 4;
+	struct program *p = load(argv[1 - advert]);
+	struct facts f = facts_of(p, argv[2], argv[3]);
 	struct gitpath_request request = { f.method, f.path, f.has_query,
 		f.query };
 	struct say s = { p, "w0-5f" };

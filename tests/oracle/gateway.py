@@ -41,11 +41,21 @@ policies:
         allow: git+https://git.test/acme/sha256
         forge: forgejo
         push: {branches: ["**"], keep: [Makefile]}
+      - name: proven
+        allow: git+https://git.test/acme/proven
+        forge: forgejo
+        fetch: true
+        push: {branches: ["agent/**"], keep: [".github/**"], max_file: 64KiB}
+      - name: free
+        allow: git+https://git.test/acme/free
+        forge: forgejo
+        push: {branches: ["agent/**"], force: true, author: ["*@b.test"]}
 '''
 TOP = tempfile.mkdtemp(prefix='gateway-')
 ROOT = os.path.join(TOP, 'root')
 seen = []  # (method, path upstream, bytes of the body)
 adverts = []  # what clients were shown of pushes
+asked = []  # how many questions each request took
 tried = [0]
 
 
@@ -70,6 +80,22 @@ def backend(method, target, headers, data):
     head, _, rest = out.partition(b'\r\n\r\n')
     fields = dict(x.split(': ', 1) for x in head.decode().split('\r\n'))
     return int(fields.pop('Status', '200')[:3]), fields, rest
+
+
+def question(target, data):
+    """A file with the upstream's answer."""
+    where = target.replace('git-receive-pack', 'git-upload-pack')
+    fields = {'Git-Protocol': 'version=2'}
+    if data:
+        fields['Content-Type'] = 'application/x-git-upload-pack-request'
+        out = backend('POST', where, fields, data)
+    else:
+        out = backend('GET', where.replace(
+            'git-upload-pack', 'info/refs?service=git-upload-pack'), fields, b'')
+    assert out[0] == 200, out
+    with tempfile.NamedTemporaryFile(dir=TOP, delete=False) as f:
+        f.write(out[2])
+    return f.name
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -103,7 +129,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def handle_one(self):
         url = 'https://git.test' + self.path
-        out = ask(self.command, url, data=self.body())
+        body, told = self.body(), []
+        out = ask(self.command, url, data=body)
+        while out[:1] in b'OQ':  # a proof wants to see what upstream has
+            target, _, data = out[1:].partition(b'\n')
+            told.append(question(target.decode(), data))
+            out = ask(self.command, url, *told, data=body)
+        asked.append(len(told))
         what, out = out[:1], out[1:]
         if what in b'FA':
             target, _, data = out.partition(b'\n')
@@ -178,6 +210,10 @@ def set_up():
         commit(work, 'f%d' % i, 'line %d\n' % i * 200)
     # On a forge the policy's spelling goes upstream, with `.git`.
     for name in ('App.git', 'hiding.git', 'lib.git'):
+        git('push', '-q', repository(name), 'main', cwd=work)
+    os.makedirs(work + '/.github/workflows')
+    commit(work, '.github/workflows/ci.yml')
+    for name in ('proven.git', 'free.git'):
         git('push', '-q', repository(name), 'main', cwd=work)
     repository('sha256.git', '--object-format=sha256')
 
@@ -288,13 +324,84 @@ def long_ids(url):
     tried[0] += 2
 
 
+def ids(name):
+    return git('-C', os.path.join(ROOT, 'acme', name), 'for-each-ref')
+
+
+def proven(url):
+    """Fast-forwards and `keep`, shown by the pack or by a question."""
+    where = TOP + '/proven'
+    git('clone', '-q', url + '/acme/proven', where)
+    commit(where, 'a')
+    git('push', 'origin', 'HEAD:agent/x', cwd=where)  # HEAD of upstream: asked
+    assert asked[-1] > 1
+    commit(where, 'b')
+    git('push', 'origin', 'HEAD:agent/x', cwd=where)
+    git('push', 'origin', 'HEAD~1:refs/heads/agent/y', cwd=where)
+    git('push', 'origin', 'HEAD:agent/y', cwd=where)  # no object is sent
+    # main goes on, and the branch takes it up, workflows and all.
+    first = TOP + '/first'
+    commit(first, '.github/workflows/ci.yml', 'new\n')
+    git('push', '-q', ROOT + '/acme/proven.git', 'main', cwd=first)
+    git('pull', '-q', '--no-rebase', '--no-edit', 'origin', 'main', cwd=where)
+    git('push', 'origin', 'HEAD:agent/x', cwd=where)
+    tried[0] += 5
+
+
+def unproven(url):
+    where = TOP + '/proven'
+    before, posts = ids('proven.git'), len(seen)
+    kept = 'what `keep` names is not shown to be as it was [git.pack w0-5f]'
+
+    def refused(*refs, text):
+        want(git('push', '-f', 'origin', *refs, cwd=where, status=1),
+             '! [remote rejected]', 'duenna: ' + text)
+        git('reset', '-q', '--hard', 'FETCH_HEAD', cwd=where)
+
+    git('fetch', '-q', 'origin', 'agent/x', cwd=where)
+    git('commit', '-q', '--amend', '-m', 'other', cwd=where)
+    refused('HEAD:agent/x', text='not shown to be a fast-forward [git.update')
+    refused('HEAD~2:agent/x', text='not shown to be a fast-forward')
+    git('checkout', '-q', '--orphan', 'o', cwd=where)
+    git('commit', '-qm', 'root', cwd=where)
+    refused('HEAD:agent/x', text='not a fast-forward')
+    commit(where, '.github/workflows/ci.yml', 'mine\n')
+    refused('HEAD:agent/x', text=kept)
+    commit(where, '.github/workflows/ci.yml', 'mine\n')
+    refused('HEAD:refs/heads/agent/new', text=kept)
+    git('mv', '.github', '.GitHub', cwd=where)
+    git('commit', '-qm', 'case', cwd=where)
+    refused('HEAD:agent/x', text=kept)
+    git('update-index', '--chmod=+x', '.github/workflows/ci.yml', cwd=where)
+    git('commit', '-qm', 'mode', cwd=where)
+    refused('HEAD:agent/x', 'FETCH_HEAD:refs/heads/agent/z', text=kept)
+    commit(where, 'large', 'x' * 65537)
+    refused('HEAD:agent/x', text='file is too large [git.pack')
+    assert ids('proven.git') == before
+    assert ('POST', '/acme/proven.git/git-receive-pack') not in {
+        s[:2] for s in seen[posts:]}
+
+
+def authors(url):
+    where = TOP + '/proven'
+    git('push', '-q', url + '/acme/free', 'HEAD:refs/heads/agent/x', cwd=where)
+    git('commit', '-q', '--amend', '-m', 'other', cwd=where)
+    git('push', '-qf', url + '/acme/free', 'HEAD:refs/heads/agent/x', cwd=where)
+    git('commit', '-q', '--amend', '--author=x <x@evil.test>', '--no-edit',
+        cwd=where)
+    want(git('push', '-f', url + '/acme/free', 'HEAD:refs/heads/agent/x',
+             cwd=where, status=1), 'duenna: author of a commit [git.pack')
+    tried[0] += 2
+
+
 def main():
     server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = 'http://127.0.0.1:%d' % server.server_address[1]
     try:
         set_up()
-        for step in (fetches, pushes, refusals, hidden, long_ids):
+        for step in (fetches, pushes, refusals, hidden, long_ids, proven,
+                     unproven, authors):
             step(url)
         print('%d commands of git' % tried[0])
     finally:

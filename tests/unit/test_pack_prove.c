@@ -273,27 +273,57 @@ prove_takes_no_base_outside_of_heads_history(void **state UNUSED)
 	assert_non_null(answer);
 	assert_int_equal(pack_take(answer, bed_end(&b), &used, &pass, &fail),
 	    PARSE_DONE);
+	/* Where did it leave that history?  Nowhere, the upstream says. */
+	want(&p, PROVE_ASK_OBJECTS);
+	assert_non_null(memmem(p.body.p, p.body.n, "want 01", 7));
+	assert_null(memmem(p.body.p, p.body.n, "deepen", 6));
+	bed_release(&b);
+	bed_init(&b, OID_SHA1);
+	bed_put(&b, OBJECT_COMMIT, bed_commit(&tree_id, NULL, 0, "\nother"));
+	answer = prove_answer(p.prove);
+	assert_non_null(answer);
+	assert_int_equal(pack_take(answer, bed_end(&b), &used, &pass, &fail),
+	    PARSE_DONE);
 	want_refused(&p, REASON_GIT_PACK,
 	    "what `keep` names is not shown to be as it was", 0);
 	bed_release(&b);
 	push_release(&p);
 }
 
+/* In a new repository nothing is kept, and none of it may come. */
 static void
-prove_has_no_base_where_there_is_no_head(void **state UNUSED)
+prove_compares_with_nothing_where_there_is_no_head(void **state UNUSED)
 {
-	struct push p;
+	static const char *const names[] = { "ci", "other" };
 
-	push_init(&p);
-	p.command.old_id = zero;
-	push_keeps(&p, "/ci");
-	push_begin(&p);
-	want(&p, PROVE_ASK_OFFER);
-	prove_offer(p.prove, &all);
-	want(&p, PROVE_ASK_HEAD);
-	prove_head(p.prove, &(struct oid){ 0 });
-	want(&p, PROVE_REFUSED);
-	push_release(&p);
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		struct parse_fail fail;
+		struct push p;
+		struct buf tree;
+		push_init(&p);
+		bed_release(&p.b);
+		pack_free(p.pack);
+		buf_init(&tree, 256);
+		buf_putf(&tree, "100644 %s", names[i]);
+		buf_put_byte(&tree, 0);
+		buf_put(&tree, slice_of(old.b, OID_SHA1));
+		bed_init(&p.b, OID_SHA1);
+		struct oid t = bed_put(&p.b, OBJECT_TREE, buf_slice(&tree));
+		p.command = (struct prove_command){ zero,
+			bed_put(&p.b, OBJECT_COMMIT,
+			    bed_commit(&t, NULL, 0, "\nroot")) };
+		p.pack =
+		    bed_read(bed_end(&p.b), OID_SHA1, true, PARSE_DONE, &fail);
+		push_keeps(&p, "/ci");
+		push_begin(&p);
+		want(&p, PROVE_ASK_OFFER);
+		prove_offer(p.prove, &all);
+		want(&p, PROVE_ASK_HEAD);
+		prove_head(p.prove, &(struct oid){ 0 });
+		want(&p, i == 0 ? PROVE_REFUSED : PROVE_SHOWN);
+		buf_release(&tree);
+		push_release(&p);
+	}
 }
 
 int
@@ -311,7 +341,8 @@ main(void)
 		cmocka_unit_test(
 		    prove_compares_a_new_branch_with_what_it_grew_from),
 		cmocka_unit_test(prove_takes_no_base_outside_of_heads_history),
-		cmocka_unit_test(prove_has_no_base_where_there_is_no_head),
+		cmocka_unit_test(
+		    prove_compares_with_nothing_where_there_is_no_head),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
