@@ -11,7 +11,7 @@ struct walk {
 	uint32_t mark;		 /* of what was met */
 	/* Where a walk ends that goes to another one's commits, or NULL. */
 	const struct walk *history;
-	struct beyond *bases;
+	struct beyond *bases, *seen;
 	struct object **todo; /* owned; met, and not looked at */
 	size_t n, cap;
 	bool is_met;
@@ -87,6 +87,9 @@ meet(struct walk *w, const struct oid *id)
 		beyond_add(w->bases, id);
 		return;
 	}
+	if (w->seen != NULL && w->seen->n < LIMIT_PROOF_ASKS &&
+	    (o == NULL || o->mark == 0))
+		beyond_add(w->seen, id);
 	if (o == NULL) {
 		beyond_add(w->beyond, id);
 		w->is_whole = false;
@@ -155,7 +158,8 @@ ancestry_descends(const struct packs *packs, const struct oid *tip,
 
 void
 ancestry_meets(const struct packs *packs, const struct oid *tip,
-    const struct oid *head, struct beyond *bases, struct beyond *ends)
+    const struct oid *head, struct beyond *bases, struct beyond *ends,
+    struct beyond *seen)
 {
 	struct beyond known = { .walked = ends->walked };
 	struct walk history, w;
@@ -170,6 +174,7 @@ ancestry_meets(const struct packs *packs, const struct oid *tip,
 		.mark = 1,
 		.history = &history,
 		.bases = bases,
+		.seen = seen,
 		.is_whole = true };
 	meet(&w, tip);
 	walk_on(&w);

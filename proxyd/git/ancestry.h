@@ -29,9 +29,12 @@ MUST_USE enum proof ancestry_descends(const struct packs *packs,
  *
  * bases  added: commits of that history, shown to be of it
  * ends	  added: commits that are in no pack and not known to be of it
+ * seen	  added: these, and the first of those before: if one of them is of that
+ *	  history all the same, the upstream knows
  */
 void ancestry_meets(const struct packs *packs, const struct oid *tip,
-    const struct oid *head, struct beyond *bases, struct beyond *ends);
+    const struct oid *head, struct beyond *bases, struct beyond *ends,
+    struct beyond *seen);
 
 /*
  * Is every commit and tag of the pushed pack one of the `n` tips, or reached

@@ -27,7 +27,7 @@ struct prove {
 	/* What the proof that is open would have to see. */
 	enum prove_next next;
 	struct beyond beyond;
-	struct oid have; /* n 0: trees, else that tip is known */
+	struct beyond have; /* n 0: trees, else those commits are known */
 };
 
 bool
@@ -133,7 +133,9 @@ static enum proof
 want(struct prove *p, const struct oid *have)
 {
 	p->next = PROVE_ASK_OBJECTS;
-	p->have = have == NULL ? (struct oid){ 0 } : *have;
+	beyond_clear(&p->have);
+	if (have != NULL)
+		beyond_add(&p->have, have);
 	return PROOF_OPEN;
 }
 
@@ -212,19 +214,22 @@ prove_same(struct prove *p, const struct oid *tip, const struct oid *base)
 /* Was the question for what p->beyond and p->have say asked before? */
 static bool is_asked(const struct prove *p);
 
-/* Ask for what lies between the ends of a walk and HEAD's history. */
+/*
+ * Ask for what lies between the push and HEAD's history: from HEAD to what was
+ * seen of the push, if any of that is in its history; then from where the push
+ * ends to where it left that history.
+ */
 static enum proof
-ask_between(struct prove *p, const struct beyond *ends)
+ask_between(struct prove *p, const struct beyond *ends,
+    const struct beyond *seen)
 {
-	for (size_t i = 0; i < ends->n && !ends->is_cut; i++) {
-		/* Is it of that history?  Then this goes from HEAD to it. */
-		beyond_clear(&p->beyond);
-		beyond_add(&p->beyond, &p->head);
-		(void)want(p, &ends->ids[i]);
-		if (!is_asked(p))
-			return PROOF_OPEN;
-	}
-	/* No: from there to where it left that history. */
+	beyond_clear(&p->beyond);
+	beyond_add(&p->beyond, &p->head);
+	(void)want(p, NULL);
+	for (size_t i = 0; i < seen->n; i++)
+		beyond_add(&p->have, &seen->ids[i]);
+	if (!is_asked(p))
+		return PROOF_OPEN;
 	beyond_clear(&p->beyond);
 	for (size_t i = 0; i < ends->n && !ends->is_cut; i++)
 		beyond_add(&p->beyond, &ends->ids[i]);
@@ -237,7 +242,8 @@ ask_between(struct prove *p, const struct beyond *ends)
 static enum proof
 prove_grown(struct prove *p, const struct prove_command *c)
 {
-	struct beyond ends = { .walked = p->beyond.walked }, bases = { 0 };
+	struct beyond ends = { .walked = p->beyond.walked };
+	struct beyond bases = { 0 }, seen = { 0 };
 
 	if (!p->has_head) {
 		p->next = PROVE_ASK_HEAD;
@@ -245,7 +251,7 @@ prove_grown(struct prove *p, const struct prove_command *c)
 	}
 	if (p->head.n == 0) /* nothing yet, or nothing that counts */
 		return prove_same(p, &c->new_id, &p->head);
-	ancestry_meets(&p->packs, &c->new_id, &p->head, &bases, &ends);
+	ancestry_meets(&p->packs, &c->new_id, &p->head, &bases, &ends, &seen);
 	p->beyond.walked = ends.walked;
 	for (size_t i = 0; i < bases.n; i++) {
 		enum proof proof = prove_same(p, &c->new_id, &bases.ids[i]);
@@ -253,7 +259,7 @@ prove_grown(struct prove *p, const struct prove_command *c)
 			return proof;
 		beyond_clear(&p->beyond);
 	}
-	return ask_between(p, &ends);
+	return ask_between(p, &ends, &seen);
 }
 
 static enum proof

@@ -144,12 +144,21 @@ put_filter(unsigned depth, struct buf *out)
 	put_line(out, SLICE("filter tree:"), depth < 10 ? digits + 1 : digits);
 }
 
-bool
-question_put(const struct question_caps *caps, const struct beyond *beyond,
-    const struct oid *have, struct buf *out)
+static void
+put_ids(struct buf *out, struct slice word, const struct beyond *list)
 {
 	char text[OID_TEXT_SIZE];
 
+	for (size_t i = 0; i < list->n; i++) {
+		oid_text(&list->ids[i], text);
+		put_line(out, word, text);
+	}
+}
+
+bool
+question_put(const struct question_caps *caps, const struct beyond *beyond,
+    const struct beyond *have, struct buf *out)
+{
 	if (!caps->has_fetch || beyond->n == 0 || beyond->is_cut ||
 	    beyond->depth > LIMIT_KEEP_DEPTH ||
 	    (have == NULL && !caps->has_shallow))
@@ -157,16 +166,11 @@ question_put(const struct question_caps *caps, const struct beyond *beyond,
 	put_begin(caps, "fetch", out);
 	put_line(out, SLICE("no-progress"), "");
 	put_line(out, SLICE("ofs-delta"), "");
-	for (size_t i = 0; i < beyond->n; i++) {
-		oid_text(&beyond->ids[i], text);
-		put_line(out, SLICE("want "), text);
-	}
-	if (have != NULL) {
-		oid_text(have, text);
-		put_line(out, SLICE("have "), text);
-	} else {
+	put_ids(out, SLICE("want "), beyond);
+	if (have != NULL)
+		put_ids(out, SLICE("have "), have);
+	else
 		put_line(out, SLICE("deepen "), "1");
-	}
 	/* Without it blobs come too: read and forgotten, as far as they fit. */
 	if (caps->has_filter)
 		put_filter(beyond->depth, out);

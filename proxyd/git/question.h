@@ -43,12 +43,13 @@ MUST_USE enum parse question_caps_take(struct slice in,
  * Write the body of a POST to `git-upload-pack`, that header again.
  *
  * beyond  what is to be seen
- * have	   the old tip, for ancestry; NULL: trees, or a commit by itself
+ * have	   commits that are known here, for ancestry: the answer ends at those
+ *	   that the upstream has, too.  NULL: trees, or a commit by itself
  *
  * False if the upstream cannot be asked, or asking would show nothing.
  */
 MUST_USE bool question_put(const struct question_caps *caps,
-    const struct beyond *beyond, const struct oid *have, struct buf *out);
+    const struct beyond *beyond, const struct beyond *have, struct buf *out);
 
 /* The same, for the commit that the upstream's HEAD names. */
 MUST_USE bool question_put_head(const struct question_caps *caps,

@@ -244,7 +244,7 @@ ask(const char *old)
 {
 	struct question_caps caps = { packs.id_size, true, true, true, true,
 		true };
-	struct oid have = { 0 };
+	struct beyond have = { 0 };
 	struct buf out;
 	bool done;
 
@@ -252,8 +252,11 @@ ask(const char *old)
 	if (old == NULL) {
 		done = question_put_head(&caps, &out);
 	} else {
+		struct oid id = { 0 };
 		if (strcmp(old, "-") != 0)
-			have = id_read(old);
+			id = id_read(old);
+		if (id.n != 0)
+			beyond_add(&have, &id);
 		done = question_put(&caps, &beyond, have.n == 0 ? NULL : &have,
 		    &out);
 	}

@@ -369,8 +369,7 @@ def prove(rng, repo, ask, tips, has, unknown, tally):
     if said == "shown":
         assert truth or unknown, (commands, keep, force)
     else:
-        # of `keep` not all is found that could be shown
-        assert not truth or unknown or keep or asked == 8, (said, commands, force)
+        assert not truth or unknown or asked == 8, (said, commands, keep, force)
 
 
 def head(repo, ask):

@@ -12,6 +12,10 @@ static const struct question_caps all = { .id_size = OID_SHA1,
 	.has_ls_refs = true };
 static const struct oid one = { .n = OID_SHA1, .b = { 0x11 } };
 static const struct oid two = { .n = OID_SHA1, .b = { 0x22 } };
+static const struct beyond have = {
+	.ids = { { .n = OID_SHA1, .b = { 0x22 } } },
+	.n = 1,
+};
 
 #define ONE "1100000000000000000000000000000000000000"
 #define TWO "2200000000000000000000000000000000000000"
@@ -87,7 +91,7 @@ question_is_written_exactly(void **state UNUSED)
 	struct buf out;
 
 	buf_init(&out, 4096);
-	assert_true(question_put(&caps, &beyond, &two, &out));
+	assert_true(question_put(&caps, &beyond, &have, &out));
 	assert_true(slice_eq_str(buf_slice(&out),
 	    "0012command=fetch\n0017object-format=sha1\n0001"
 	    "0010no-progress\n000eofs-delta\n"
@@ -120,15 +124,15 @@ question_is_not_asked_for_nothing(void **state UNUSED)
 	buf_init(&out, 4096);
 	caps.has_shallow = false;
 	assert_false(question_put(&caps, &beyond, NULL, &out));
-	assert_true(question_put(&caps, &beyond, &two, &out));
+	assert_true(question_put(&caps, &beyond, &have, &out));
 	caps.has_fetch = caps.has_ls_refs = false;
-	assert_false(question_put(&caps, &beyond, &two, &out));
+	assert_false(question_put(&caps, &beyond, &have, &out));
 	assert_false(question_put_head(&caps, &out));
 	beyond.is_cut = true;
-	assert_false(question_put(&all, &beyond, &two, &out));
+	assert_false(question_put(&all, &beyond, &have, &out));
 	beyond.is_cut = false;
 	beyond.n = 0;
-	assert_false(question_put(&all, &beyond, &two, &out));
+	assert_false(question_put(&all, &beyond, &have, &out));
 	buf_release(&out);
 }
 
