@@ -36,27 +36,6 @@ wait_for_request(struct flow *f)
 	return STEP_WAIT;
 }
 
-/* How much of the preface of HTTP/2 (RFC 9113 3.4) has come, in the clear. */
-static enum parse
-look_for_preface(const struct flow *f)
-{
-	const struct slice whole = SLICE("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-	struct slice in = stream_peek(f->client);
-
-	if (f->is_tls || f->n_requests != 0 ||
-	    !slice_has_prefix(in, SLICE("PRI")))
-		return PARSE_BAD;
-	in = slice_first(in, whole.n);
-	if (!slice_eq(in, slice_first(whole, in.n)))
-		return PARSE_BAD;
-	if (in.n == whole.n)
-		return PARSE_DONE;
-	/* No more will come: HTTP/1 says what is wrong with it. */
-	return f->client->ended || stream_is_broken(f->client) || f->expired ?
-	    PARSE_BAD :
-	    PARSE_MORE;
-}
-
 enum step
 step_serve(struct flow *f)
 {
@@ -71,17 +50,6 @@ step_serve(struct flow *f)
 	/* A request has room for two heads: an idle connection has none. */
 	if (r == NULL && stream_peek(f->client).n == 0)
 		return wait_for_request(f);
-	switch (look_for_preface(f)) {
-	case PARSE_DONE:
-		f->alpn = ALPN_H2;
-		return step_serve_h2(f);
-	case PARSE_MORE:
-		if (!timer_is_set(&f->limit))
-			timer_set(&f->limit, LIMIT_HEAD_MS);
-		return STEP_WAIT;
-	case PARSE_BAD:
-		break;
-	}
 	timer_stop(&f->limit);
 	f->expired = false; /* what it waited for has come */
 	if (r == NULL)

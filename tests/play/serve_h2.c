@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connections of HTTP/2 on both sides: who shares one, when they end, and how. */
+#include "h2peer.h"
+#include "policy_bed.h"
+#include "row.h"
+
+static const char policy[] =
+    "version: 1\n"
+    "policies:\n"
+    "  p:\n"
+    "    rules:\n"
+    "      - {allow: 'https://api.test/**', methods: any}\n"
+    "      - {allow: 'http://ok.test/**', methods: any}\n";
+
+struct scene {
+	struct bed bed;
+	struct world w;
+	struct h2peer client, upstream[4];
+};
+
+static void
+turn(struct scene *s)
+{
+	for (int i = 0; i < 4; i++) {
+		world_turn(&s->w);
+		h2peer_turn(&s->client);
+		for (size_t j = 0; j < s->w.n_upstreams && j < 4; j++) {
+			if (s->upstream[j].session == NULL)
+				h2peer_begin(&s->upstream[j], &s->w.upstream[j],
+				    true);
+			h2peer_turn(&s->upstream[j]);
+		}
+	}
+	world_turn(&s->w);
+}
+
+static void
+pass(struct scene *s, uint64_t ms)
+{
+	world_pass(&s->w, ms);
+	turn(s);
+}
+
+static void
+connect_to(struct scene *s, const char *name, bool tls)
+{
+	struct ip dst;
+
+	assert_true(program_address(s->w.sandbox->generation->program,
+	    slice_of_str(name), &dst));
+	world_connect(&s->w, &dst, tls ? 443 : 80);
+	if (tls)
+		world_put_hello(&s->w.client->sends, slice_of_str(name),
+		    ALPN_OFFER_H2_HTTP11);
+	world_turn(&s->w);
+	h2peer_begin(&s->client, s->w.client, false);
+	turn(s);
+}
+
+static struct scene *
+begin(const char *name, bool tls)
+{
+	static struct scene s;
+
+	s = (struct scene){ 0 };
+	bed_load_trusted(&s.bed, NULL, policy);
+	assert_non_null(s.bed.program);
+	world_init(&s.w, s.bed.program);
+	s.bed.program = NULL; /* the sandbox's now */
+	s.w.chooses = ALPN_H2;
+	connect_to(&s, name, tls);
+	return &s;
+}
+
+static void
+finish(struct scene *s)
+{
+	world_release(&s->w);
+	assert_int_equal(s->w.n_wrong, 0);
+	assert_int_equal(world_n_accounted(&s->w), s->w.n_clients);
+	h2peer_release(&s->client);
+	for (size_t i = 0; i < COUNT_OF(s->upstream); i++)
+		h2peer_release(&s->upstream[i]);
+	bed_release(&s->bed);
+}
+
+static void
+ask(struct scene *s, const char *path)
+{
+	assert_true(h2peer_ask(&s->client, "GET", "api.test", path, NULL) > 0);
+	turn(s);
+}
+
+static bool
+is_recorded(const struct scene *s, const char *line)
+{
+	return s->w.records.n != 0 &&
+	    memmem(s->w.records.p, s->w.records.n, line, strlen(line)) != NULL;
+}
+
+static void
+requests_share_a_link_that_ends_when_idle(void **state)
+{
+	struct scene *s = begin("api.test", true);
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		ask(s, "/a");
+	assert_int_equal(s->w.n_upstreams, 1);
+	assert_int_equal(s->upstream[0].n_asked, 20);
+	while (h2peer_answer(&s->upstream[0], "200", "hello", false))
+		turn(s);
+	assert_int_equal(s->client.n_ends, 20);
+	pass(s, LIMIT_POOL_IDLE_MS - 1);
+	assert_false(s->w.upstream[0].closed);
+	pass(s, 1);
+	assert_true(s->w.upstream[0].closed && s->upstream[0].is_over);
+	ask(s, "/b");
+	assert_int_equal(s->w.n_upstreams, 2);
+	finish(s);
+}
+
+static void
+another_link_is_made_where_one_takes_no_more(void **state)
+{
+	struct scene *s = begin("api.test", true);
+	const nghttp2_settings_entry one = {
+		NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 1
+	};
+
+	(void)state;
+	assert_int_equal(s->w.n_upstreams, 1);
+	assert_int_equal(nghttp2_submit_settings(s->upstream[0].session,
+			     NGHTTP2_FLAG_NONE, &one, 1),
+	    0);
+	turn(s);
+	ask(s, "/a");
+	ask(s, "/b");
+	assert_int_equal(s->w.n_upstreams, 2);
+	assert_int_equal(s->upstream[0].n_asked, 1);
+	assert_int_equal(s->upstream[1].n_asked, 1);
+	finish(s);
+}
+
+static void
+a_dial_that_fails_is_told_to_all_who_wait(void **state)
+{
+	struct scene *s = begin("api.test", true);
+
+	(void)state;
+	pass(s, LIMIT_POOL_IDLE_MS);
+	s->w.dial_waits = true;
+	ask(s, "/a");
+	ask(s, "/b");
+	s->w.dials = REASON_UP_CONNECT;
+	s->w.dial_waits = false;
+	turn(s);
+	assert_int_equal(s->w.n_upstreams, 1);
+	assert_int_equal(s->client.n_ends, 2);
+	assert_true(is_recorded(s,
+	    "request.end deny up.connect 502\n"
+	    "request.end deny up.connect 502\n"));
+	finish(s);
+}
+
+static void
+what_is_refused_is_tried_once_more_elsewhere(void **state)
+{
+	struct scene *s = begin("api.test", true);
+
+	(void)state;
+	ask(s, "/a");
+	assert_true(h2peer_reset(&s->upstream[0], NGHTTP2_REFUSED_STREAM));
+	turn(s);
+	assert_int_equal(s->w.n_upstreams, 2);
+	assert_int_equal(s->client.n_resets, 0);
+	assert_true(h2peer_reset(&s->upstream[1], NGHTTP2_REFUSED_STREAM));
+	turn(s);
+	/* Now it is the client who may. */
+	assert_int_equal(s->w.n_upstreams, 2);
+	assert_int_equal(s->client.n_resets, 1);
+	assert_true(is_recorded(s, "request.end deny up.response 0\n"));
+	finish(s);
+}
+
+static void
+an_idle_client_is_told_to_go_and_then_cut(void **state)
+{
+	struct scene *s = begin("api.test", true);
+
+	(void)state;
+	ask(s, "/a");
+	assert_true(h2peer_answer(&s->upstream[0], "200", "hello", false));
+	turn(s);
+	pass(s, LIMIT_CLIENT_IDLE_MS - 1);
+	assert_false(s->client.is_over);
+	pass(s, 1);
+	assert_true(s->client.is_over); /* GOAWAY */
+	pass(s, LIMIT_REFUSE_MS);
+	pass(s, LIMIT_REFUSE_MS);
+	assert_true(s->w.client->closed);
+	assert_true(is_recorded(s, "flow.end allow allow 0\n"));
+	finish(s);
+}
+
+static void
+a_broken_protocol_ends_the_flow_with_its_reason(void **state)
+{
+	struct scene *s = begin("api.test", true);
+
+	(void)state;
+	ask(s, "/a");
+	/* HEADERS on stream 0: RFC 9113 6.2. */
+	buf_put(&s->w.client->sends, SLICE("\0\0\1\1\5\0\0\0\0\x82"));
+	turn(s);
+	assert_true(s->client.is_over);
+	assert_true(is_recorded(s, "request.end deny h2.protocol 0\n"));
+	pass(s, LIMIT_DRAIN_MS);
+	assert_true(is_recorded(s, "flow.end deny h2.protocol 0\n"));
+	/* The origin is told that nobody wants it. */
+	assert_int_equal(s->upstream[0].n_resets, 1);
+	finish(s);
+}
+
+static void
+it_is_not_spoken_in_the_clear(void **state)
+{
+	struct scene *s = begin("ok.test", false);
+
+	(void)state;
+	assert_int_equal(s->w.n_upstreams, 0);
+	assert_true(is_recorded(s, "request.end deny http.malformed 400\n"));
+	finish(s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requests_share_a_link_that_ends_when_idle),
+		cmocka_unit_test(another_link_is_made_where_one_takes_no_more),
+		cmocka_unit_test(a_dial_that_fails_is_told_to_all_who_wait),
+		cmocka_unit_test(what_is_refused_is_tried_once_more_elsewhere),
+		cmocka_unit_test(an_idle_client_is_told_to_go_and_then_cut),
+		cmocka_unit_test(
+		    a_broken_protocol_ends_the_flow_with_its_reason),
+		cmocka_unit_test(it_is_not_spoken_in_the_clear),
+	};
+
+	return cmocka_run_group_tests_name("serve h2", tests, NULL, NULL);
+}
