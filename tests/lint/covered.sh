@@ -19,7 +19,7 @@ while IFS= read -r line; do
 	rest=${line#*"$tab"}
 	where=${rest#*"$tab"}
 	case $id in
-	[A-Z][A-Z0-9]-[0-9][0-9]) ;;
+	[A-Z][A-Z0-9]-[0-9][0-9] | [A-Z][A-Z0-9]-[0-9][0-9][0-9]) ;;
 	*) fault "no id: $id" ;;
 	esac
 	case $line in

@@ -382,7 +382,7 @@ def head(repo, ask):
 
 def main():
     program = sys.argv[1]
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 30
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 20
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     tally, asked = {}, 0
     for i in range(seed, seed + count):
