@@ -81,6 +81,12 @@ on_begin_frame(nghttp2_session *session UNUSED, const nghttp2_frame_hd *hd,
 		if (hd->length != 0 || hd->flags & NGHTTP2_FLAG_END_STREAM)
 			return 0;
 		break;
+	case NGHTTP2_PUSH_PROMISE:
+		/* nghttp2 takes those that come before the ACK of our SETTINGS.
+		 * But a server has read them before any request that it could
+		 * push for (RFC 9113 3.4, 8.4). */
+		return h2_note_fault(c, H2_PROTOCOL_ERROR, REASON_H2_PROTOCOL,
+		    "PUSH_PROMISE");
 	case NGHTTP2_PRIORITY: /* nghttp2 passes over it unread */
 		if (hd->stream_id == 0)
 			return h2_note_fault(c, H2_PROTOCOL_ERROR,

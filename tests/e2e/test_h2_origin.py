@@ -35,6 +35,8 @@ FLOODS = {
     '/early': lambda i: frame(1, 4, i, EARLY) * 1000,
     '/push': lambda i: frame(4, 1, 0, b'') +
     frame(5, 4, i, b'\0\0\0\2' + OK),
+    '/push_unacknowledged': lambda i: frame(5, 4, i, b'\0\0\0\2' + OK) +
+    frame(1, 4, i, OK),
     '/data': lambda i: frame(0, 0, i, b'before a head'),
     '/field': lambda i: frame(1, 5, i, OK + literal(b'a', b'b\r\nc: d')),
     '/hop': lambda i: frame(1, 5, i, OK + literal(b'connection', b'x')),

@@ -283,6 +283,14 @@ push_of_upstream(struct buf *b)
 	FRAME(PUSH_PROMISE, EH, 1, "\0\0\0\2\x82");
 }
 
+/* For nghttp2 our SETTINGS hold only when the peer has acknowledged them. */
+static void
+early_push_of_upstream(struct buf *b)
+{
+	FRAME(PUSH_PROMISE, EH, 1, "\0\0\0\2\x82");
+	ok_head(b);
+}
+
 static void
 request_of_upstream(struct buf *b)
 {
@@ -350,6 +358,7 @@ static const struct h2_row upstream_rows[] = {
 	{ "H2-21 HPACK bomb", hpack_bomb, REASON_H2_ABUSE, NGHTTP2_ENHANCE_YOUR_CALM, NONE, 1 },
 	{ "H2-21 RST_STREAM twice", answers_of_resets, REASON_ALLOW, NONE, NONE, 1 },
 	{ "H2-20 push of an upstream", push_of_upstream, REASON_H2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, NONE, 1 },
+	{ "H2-20 push before our SETTINGS are acknowledged", early_push_of_upstream, REASON_H2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, NONE, 1 },
 	{ "H2-20 request of an upstream", request_of_upstream, REASON_H2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, NONE, 1 },
 	{ "H2-21 100 1xx", many_informational, REASON_ALLOW, NONE, NGHTTP2_PROTOCOL_ERROR, 1 },
 	{ "DATA before the head", data_before_head, REASON_H2_PROTOCOL, NGHTTP2_PROTOCOL_ERROR, NONE, 1 },
