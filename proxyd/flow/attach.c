@@ -126,6 +126,9 @@ on_released(enum reason reason, struct slice value, void *arg)
 	    r->verdict.rule, r->verdict.credentials[r->attach.n]);
 
 	r->asked = NULL;
+	/* Too late, it was refused meanwhile: nothing takes the secret. */
+	if (r->x.phase != EXCHANGE_ATTACH)
+		return;
 	if (reason != REASON_ALLOW) {
 		refuse_unreleased(r, reason);
 	} else if (attach_add(&r->attach, &c, value, &err) != 0) {

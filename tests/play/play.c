@@ -400,10 +400,11 @@ do_line(struct play *p, struct slice s)
 		(void)sandbox_finish(w->sandbox);
 		sandbox_close(w->sandbox);
 		world_turn(w);
-	} else if (words_is(&s, "hold"))
-		w->dial_waits = w->scribe_waits = true;
-	else if (words_is(&s, "go")) {
-		w->dial_waits = w->scribe_waits = false;
+	} else if (words_is(&s, "hold")) {
+		w->release_waits = words_is(&s, "releases");
+		w->dial_waits = w->scribe_waits = !w->release_waits;
+	} else if (words_is(&s, "go")) {
+		w->dial_waits = w->scribe_waits = w->release_waits = false;
 		world_turn(w);
 	} else
 		fail(p, "no such command", whole);

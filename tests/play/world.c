@@ -286,7 +286,8 @@ static bool
 waits(const struct world *w, const struct asked *q)
 {
 	return (q->kind == ASKED_WRITTEN && w->scribe_waits) ||
-	    (q->kind == ASKED_DIAL && w->dial_waits);
+	    (q->kind == ASKED_DIAL && w->dial_waits) ||
+	    (q->kind == ASKED_RELEASE && w->release_waits);
 }
 
 static struct slice
@@ -380,7 +381,7 @@ void
 world_release(struct world *w)
 {
 	sandbox_close(w->sandbox);
-	w->scribe_waits = w->dial_waits = false;
+	w->scribe_waits = w->dial_waits = w->release_waits = false;
 	world_turn(w);
 	pool_free(w->sandbox->pool);
 	w->sandbox->pool = NULL;

@@ -70,6 +70,7 @@ struct world {
 	bool scribe_waits;  /* confirmations do not come */
 	bool scribe_behind; /* what is new waits */
 	bool dial_waits;    /* dials are not answered */
+	bool release_waits; /* nor are releases */
 	uint64_t now_ms;
 	int64_t wall_s;	     /* by how much the wall clock was set, in sum */
 	struct slice secret; /* what the keeper releases, or: */
