@@ -34,6 +34,7 @@
 	X(TRAILER_SIZE, 8192, "trailer section")                               \
 	X(H2_STREAMS, 128, "requests at once on one HTTP/2 connection")        \
 	X(H2_REQUESTS, 1024, "... on all of a sandbox's together")             \
+	X(H2_REQUESTS_HELD, 2048, "... with those that are being refused; a connection with more ends") \
 	X(H2_CLIENT_WINDOW, 131072, "window of a request's body on HTTP/2: a sandbox is near") \
 	X(H2_CLIENT_WINDOWS, 524288, "... of all of a client's connection together") \
 	X(H2_UPSTREAM_WINDOW, 1048576, "window of an answer's body on HTTP/2: an origin may be far") \

@@ -8,12 +8,22 @@
 #include "flow/step.h"
 #include "http/h2.h"
 
+/*
+ * A refusal has a ceiling as well: one that the client does not take, or whose
+ * upload goes on, is held for seconds.  No honest client has so many.
+ */
 static void
-on_request(struct h2_conn *c UNUSED, struct stream *s, void *arg)
+on_request(struct h2_conn *c, struct stream *s, void *arg)
 {
 	struct flow *f = arg;
-	struct request *r = request_new(f, s);
+	struct request *r;
 
+	if (f->sandbox->n_h2_requests >= LIMIT_H2_REQUESTS_HELD) {
+		stream_close(s);
+		h2_end_abuse(c, "far more requests than a sandbox may have");
+		return;
+	}
+	r = request_new(f, s);
 	if (r != NULL)
 		request_wake(r);
 }

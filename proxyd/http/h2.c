@@ -423,6 +423,13 @@ h2_shut(struct h2_conn *c)
 }
 
 void
+h2_end_abuse(struct h2_conn *c, const char *text)
+{
+	(void)h2_note_fault(c, H2_ENHANCE_YOUR_CALM, REASON_H2_ABUSE, text);
+	h2_fail(c, REASON_H2_ABUSE, text);
+}
+
+void
 h2_close(struct h2_conn *c)
 {
 	struct h2_stream *s;

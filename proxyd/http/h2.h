@@ -91,6 +91,9 @@ int h2_fd(const struct h2_conn *c);
  */
 void h2_shut(struct h2_conn *c);
 
+/* The peer takes too much of its owner's: over at once, with GOAWAY. */
+void h2_end_abuse(struct h2_conn *c, const char *text);
+
 /* End it now; NULL does nothing.  Every stream of it becomes broken. */
 void h2_close(struct h2_conn *c);
 

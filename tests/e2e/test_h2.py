@@ -354,3 +354,49 @@ def test_requests_at_once_have_a_limit(bed, origin):
     assert got.reasons().count('limit.conns') == 56, got
     # with them the room is there again
     assert one(here, '/')[1]['status'] == '200'
+
+
+HELD = """
+import socket, ssl
+def frame(kind, flags, stream, payload):
+    return len(payload).to_bytes(3, 'big') + bytes([kind, flags]) + \\
+        stream.to_bytes(4, 'big') + payload
+def literal(name, value):
+    return b'\\0' + bytes([len(name)]) + name + bytes([len(value)]) + value
+HEAD = b''.join(literal(*f) for f in [
+    (b':method', b'POST'), (b':scheme', b'https'), (b':path', b'/no'),
+    (b':authority', b'a.h2.test:4443')])
+ctx = ssl.create_default_context()
+ctx.set_alpn_protocols(['h2'])
+kept, ended = [], 0
+for _ in range(20):
+    sock = ctx.wrap_socket(socket.create_connection(('a.h2.test', 4443)),
+                           server_hostname='a.h2.test')
+    sock.settimeout(20)
+    flood = b''.join(frame(1, 4, 2 * i + 1, HEAD) for i in range(128))
+    kept.append(sock)
+    try:
+        for data in [b'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n' +
+                     frame(4, 0, 0, b'') + flood, b'']:
+            sock.sendall(data + frame(6, 0, 0, b'12345678'))
+            got = b''
+            while b'12345678' not in got:
+                part = sock.recv(65536)
+                if not part:
+                    raise OSError
+                got += part
+    except OSError:
+        ended += 1
+print(ended)
+"""
+
+
+def test_refusals_that_are_held_have_a_ceiling_too(bed, origin):
+    """Uploads that go on: each refusal waits for the end of its own."""
+    here = bed('- allow: https://a.h2.test:4443/ok\n')
+    here.write('project/held.py', HELD)
+    got = here.run('/usr/bin/python3 held.py')
+    assert got.out == '4\n', got
+    ends = [r['reason'] for r in got.find(event='flow.end', verdict='deny')]
+    assert ends.count('h2.abuse') == 4, got
+    assert one(here, '/ok')[1]['status'] == '200'
