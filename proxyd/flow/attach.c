@@ -3,6 +3,7 @@
  * ATTACH: the credentials of the rule, released by the keeper one by one for
  * the very socket that they go over.  All of them, or no request.
  */
+#include "flow/link.h"
 #include "flow/record.h"
 #include "flow/request.h"
 #include "flow/watchers.h"
@@ -113,6 +114,8 @@ refuse_unreleased(struct request *r, enum reason reason)
 		    "credential `%.*s` cannot be had: what its owner should "
 		    "do stands in the messages of `duenna run`",
 		    SLICE_ARG(name));
+	/* Perhaps it knows nothing of that dial: it was started again. */
+	link_retire(r);
 	exchange_refuse(&r->x, reason,
 	    "the keeper did not release the credential");
 }

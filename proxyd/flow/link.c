@@ -11,6 +11,7 @@ struct link {
 	struct host host;
 	uint64_t number;	 /* the later, the larger */
 	uint64_t n_used;	 /* requests that it got */
+	bool retired;		 /* no other gets it */
 	struct asked *asked;	 /* the dial; NULL: not, or answered */
 	struct stream *reaching; /* owned: the handshake goes on */
 	struct h2_conn *conn;	 /* owned; NULL: it is not up yet */
@@ -156,7 +157,7 @@ rest(struct link *l)
 {
 	if (h2_n_streams(l->conn) != 0 || !TAILQ_EMPTY(&l->waits))
 		return;
-	if (h2_is_draining(l->conn))
+	if (l->retired || h2_is_draining(l->conn))
 		link_close(l, REASON_ALLOW, "draining");
 	else if (!timer_is_set(&l->idle))
 		timer_set(&l->idle, LIMIT_POOL_IDLE_MS);
@@ -306,7 +307,7 @@ drop_unwanted(struct link *l)
 static bool
 fits(const struct link *l, const struct request *r, const struct pool_key *key)
 {
-	if (!pool_key_eq(&l->key, key))
+	if (l->retired || !pool_key_eq(&l->key, key))
 		return false;
 	/* What refused it once is not asked again. */
 	if (r->x.want_fresh && l->number <= r->link_number)
@@ -329,6 +330,16 @@ link_reach(struct request *r)
 		give(l, r);
 	else
 		wait_for(l, r);
+}
+
+void
+link_retire(const struct request *r)
+{
+	struct link *l;
+
+	LIST_FOREACH(l, &r->flow->sandbox->links, entry)
+		if (l->number == r->link_number)
+			l->retired = true;
 }
 
 void

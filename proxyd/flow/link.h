@@ -20,6 +20,8 @@ struct link;
  * exchange_refuse().
  */
 void link_reach(struct request *r);
+/* The keeper released nothing for the link that it has: no other gets that. */
+void link_retire(const struct request *r);
 /* It does not wait any more. */
 void link_leave(struct request *r);
 

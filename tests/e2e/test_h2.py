@@ -400,3 +400,24 @@ def test_refusals_that_are_held_have_a_ceiling_too(bed, origin):
     ends = [r['reason'] for r in got.find(event='flow.end', verdict='deny')]
     assert ends.count('h2.abuse') == 4, got
     assert one(here, '/ok')[1]['status'] == '200'
+
+
+@pytest.mark.parametrize('role', ['worker', 'keeper', 'dialer'])
+def test_a_role_that_is_killed_is_there_again(bed, origin, role):
+    """What is under way ends with the worker alone; then all goes on."""
+    here = bed(ANY + '  credential: api\n', CONFIG)
+    running = here.start(['sh', '-c', '''
+        curl -sSN -m 20 https://a.h2.test:4443/_half > half & half=$!
+        until [ -s half ]; do sleep 0.02; done; : > here
+        until [ -e go ]; do sleep 0.02; done
+        until [ "$(curl -sS https://a.h2.test:4443/next)" = "GET /next" ]; do
+          sleep 0.1
+        done
+        kill $half; wait $half; echo $?'''])
+    wait_for_file(here.project + '/here')
+    os.kill(running.roles()[role][0], 9)
+    here.write('project/go', '')
+    got = running.wait()
+    # it was cut with the worker, and else goes on until it is killed
+    assert (got.out != '143\n') == (role == 'worker'), got
+    assert got.out.strip() in ('143', '92', '56', '18', '16'), got
