@@ -102,13 +102,41 @@ request_answered(struct exchange *x, void *arg)
 	return true;
 }
 
+/* Fields are no slot behind a body either.  ALLOW: there is none. */
+static enum reason
+placeholder_in(const struct placeholder_set *set,
+    const struct field_list *fields)
+{
+	enum reason found = REASON_ALLOW;
+
+	for (size_t i = 0; i < fields->n; i++) {
+		const struct field *f = &fields->at[i];
+		if (!placeholder_is_marked(f->name) &&
+		    !placeholder_is_marked(f->value))
+			continue;
+		if (!placeholder_are_ours(set, f->name) ||
+		    !placeholder_are_ours(set, f->value))
+			return REASON_CRED_FOREIGN;
+		found = REASON_CRED_MISPLACED;
+	}
+	return found;
+}
+
 bool
 request_trailers(struct exchange *x, bool up, const struct field_list *fields,
     struct buf *head, struct parse_fail *fail)
 {
 	struct request *r = x->arg;
 	uint64_t before = r->n_masked;
+	enum reason reason = up ?
+	    placeholder_in(&r->flow->sandbox->placeholders, fields) :
+	    REASON_ALLOW;
 
+	if (reason != REASON_ALLOW) {
+		*fail = (struct parse_fail){ reason,
+			"a placeholder stands in the trailers", 0 };
+		return false;
+	}
 	if (r->forms == NULL || (!up && !r->verdict.search_answer))
 		return true;
 	mask_fields(r, head, fields);

@@ -52,8 +52,10 @@ note_alarms(struct request *r)
 	if (r->body_placeholder)
 		record_alarm(r, REASON_CRED_MISPLACED,
 		    "a placeholder stood in a request's body");
-	if (r->x.fail.reason == REASON_CRED_LEAK)
-		record_alarm(r, REASON_CRED_LEAK, r->x.fail.detail);
+	if (r->x.fail.reason == REASON_CRED_LEAK ||
+	    r->x.fail.reason == REASON_CRED_MISPLACED ||
+	    r->x.fail.reason == REASON_CRED_FOREIGN)
+		record_alarm(r, r->x.fail.reason, r->x.fail.detail);
 	if (r->n_masked == 0)
 		return;
 	record_alarm(r, REASON_CRED_ECHO,

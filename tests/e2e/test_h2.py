@@ -29,8 +29,8 @@ def h2(here, *streams, name='a.h2.test'):
     here.write('project/streams', json.dumps(streams))
     with open(CLIENT, encoding='ascii') as f:
         here.write('project/h2client.py', f.read())
-    got = here.run('/usr/bin/python3 h2client.py %s %d < streams' %
-                   (name, PORT))
+    got = here.run('sed "s/PLACEHOLDER/$API_TOKEN/" streams | '
+                   '/usr/bin/python3 h2client.py %s %d' % (name, PORT))
     assert got.exit == 0 and got.out, got
     got.h2 = json.loads(got.out)
     return got
@@ -145,6 +145,21 @@ def test_trailers_go_both_ways(bed, origin):
     assert answer['trailers'] == [['grpc-status', '0'], ['x-more', 'yes']]
     assert only['ended'] and ['grpc-status', '5'] in only['fields'], got
     assert only['body'] == '' and only['trailers'] is None, got
+
+
+@pytest.mark.parametrize('more', ['', '  credential: api\n'])
+def test_a_placeholder_in_trailers_ends_the_request(bed, origin, more):
+    here = bed(ANY + more, CONFIG)
+    other = here.run('printf %s "$API_TOKEN"').out  # of another sandbox
+    got, said = one(here, '/_sink', method='POST', body='abc',
+                    trailers=[['x-sum', 'a PLACEHOLDER']])
+    assert said['status'] == '403', got
+    assert got.reasons() == ['cred.misplaced'] == \
+        [r['reason'] for r in got.find(event='alarm')], got
+    assert not any(r['ended'] for r in origin.requests), origin.requests
+    got, said = one(here, '/_sink', method='POST', body='abc',
+                    trailers=[['x-sum', other]])
+    assert got.reasons() == ['cred.foreign'], got
 
 
 def test_heads_before_the_answer_are_passed_on(bed, origin):
