@@ -24,6 +24,7 @@ const [through, cases, origin, count = '40000', seed = '1'] = process.argv.slice
 const BATCH = 60; // requests on one connection
 const HEAD_MAX = 128 * 1024;
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'duenna-origins-'));
+process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
 const socket = path.join(dir, 's');
 const log = path.join(dir, 'log'); // what a server says of itself
 
@@ -252,7 +253,6 @@ async function main() {
     }
   } finally {
     await server.stop();
-    fs.rmSync(dir, { recursive: true });
   }
   console.log(`${count} inputs, ${all.length} requests on ${connections} connections to ${path.basename(origin)}, ${refused} refused, ${bad} differ`);
   // Else hardly anything was compared.
