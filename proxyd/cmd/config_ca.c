@@ -43,4 +43,5 @@ config_check_ca(const struct config *c, struct load_report *report)
 	}
 	snprintf(path, sizeof(path), "%.*s", SLICE_ARG(owner_ca_key(c->owner)));
 	check_key(path, report);
+	load_report_keep_names(report); /* of the key's */
 }

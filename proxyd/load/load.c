@@ -49,10 +49,16 @@ struct loading {
 static bool
 check_served(const struct loading *l, const struct load_policy_text *policy)
 {
-	for (uint32_t i = 0; l->in->serve && i < policy->n_rules; i++) {
+	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		const struct load_pattern *p = &policy->rules[i].patterns[0];
 		if (p->scheme != SCHEME_GIT)
 			continue;
+		if (!l->in->serve) {
+			load_advise(l->report, p->at,
+			    "`duenna run` does not serve `git+https://` in "
+			    "this version and will not start with this policy");
+			return true;
+		}
 		load_error(l->report, p->at,
 		    "`git+https://` is not in this version: `check` and "
 		    "`explain` know it, `run` does not; take a rule with "

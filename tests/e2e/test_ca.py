@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A CA that the operator gives: `ca:` of the owner's configuration."""
+import json
 import os
 import subprocess
 
@@ -126,6 +127,11 @@ def test_one_that_does_not_fit_is_refused(here, what):
     status, out, _ = here.duenna('check')
     if what != 'other key':  # `check` reads no key
         assert status == 1 and says in out, out
+    if what in ('open', 'no key'):
+        path = here.settings + '/mid.key'
+        assert out.startswith(path + ': '), out
+        out = here.duenna('check', '--json')[1]
+        assert path in [m['file'] for m in json.loads(out)], out
 
 
 def test_a_key_that_the_command_sees_is_refused(bed):

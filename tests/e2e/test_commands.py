@@ -81,7 +81,8 @@ def test_explain_says_what_may_be_pushed(bed, line, status, said):
 
 def test_run_serves_no_git_rule_yet(bed):
     here = bed(GIT)
-    assert here.duenna('check')[0] == 0
+    status, out, err = here.duenna('check')
+    assert status == 0 and 'will not start with this policy' in out, out + err
     got, out, err = here.duenna('run', '--', 'true')
     assert got == 125 and 'git+https://` is not in this version' in err, err
 
