@@ -151,14 +151,19 @@ give_all(struct link *l)
 	}
 }
 
-/* Nobody uses it: for how long? */
+/*
+ * Nobody uses it: for how long?  Not at all if its peer has said nothing yet:
+ * the next request would wait for that, too.  It may be closed already, by those
+ * to whom it was given.
+ */
 static void
 rest(struct link *l)
 {
-	if (h2_n_streams(l->conn) != 0 || !TAILQ_EMPTY(&l->waits))
+	if (l->conn == NULL || h2_n_streams(l->conn) != 0 ||
+	    !TAILQ_EMPTY(&l->waits))
 		return;
-	if (l->retired || h2_is_draining(l->conn))
-		link_close(l, REASON_ALLOW, "draining");
+	if (l->retired || h2_is_draining(l->conn) || !h2_is_ready(l->conn))
+		link_close(l, REASON_ALLOW, "of no use");
 	else if (!timer_is_set(&l->idle))
 		timer_set(&l->idle, LIMIT_POOL_IDLE_MS);
 }
@@ -263,6 +268,7 @@ on_dialled(const struct dial_answer *a, void *arg)
 static void
 wait_for(struct link *l, struct request *r)
 {
+	timer_stop(&l->idle);
 	r->link = l;
 	TAILQ_INSERT_TAIL(&l->waits, r, wait);
 }
@@ -299,6 +305,8 @@ drop_unwanted(struct link *l)
 {
 	if (l->conn == NULL && TAILQ_EMPTY(&l->waits))
 		link_close(l, REASON_ALLOW, "");
+	else
+		rest(l);
 }
 
 /* --- for requests -------------------------------------------------------- */
