@@ -162,6 +162,24 @@ def test_a_placeholder_in_trailers_ends_the_request(bed, origin, more):
     assert got.reasons() == ['cred.foreign'], got
 
 
+def test_trailers_are_searched_too(bed, origin):
+    here = bed(ANY + '  credential: api\n', CONFIG)
+    got = h2(here, {'path': '/_mirror'},
+             {'path': '/_sink', 'method': 'POST', 'body': 'abc',
+              'trailers': [['x-sum', 'a' + here.canary]]})
+    mirror, sink = got.h2['streams']
+    assert mirror['trailers'] == \
+        [['x-got', 'Bearer ' + '*' * len(here.canary)]], got
+    assert len(got.find(event='alarm', reason='cred.echo')) == 1, got
+    assert sink['status'] == '403' and \
+        ['duenna-reason', 'cred.leak'] in sink['fields'], got
+    assert len(got.find(event='alarm', reason='cred.leak')) == 1, got
+    # Of that request the origin has seen a part, or nothing.
+    assert not [r for r in origin.requests if r['path'] == '/_sink' and
+                (r['trailers'] or r['ended'])], origin.requests
+    here.write('project/streams', '[]')  # the token stood there
+
+
 def test_heads_before_the_answer_are_passed_on(bed, origin):
     got, said = one(bed(ANY), '/_early')
     assert said['early'] == ['100', '103'] and said['status'] == '200', got

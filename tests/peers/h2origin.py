@@ -10,6 +10,7 @@ What it does is in the path:
     /_sink              the hash of the body, when that has ended
     /_echo              the body, as it comes, then its trailers
     /_trailers          an answer of two bytes, then trailers
+    /_mirror            a line, then the authorization as a trailer
     /_only              trailers alone, as gRPC's errors are
     /_early             100, 103, then 200
     /_reset/CODE        RST_STREAM
@@ -176,6 +177,9 @@ class Connection:
         if what == 'trailers':
             stream.left = b'ok'
             stream.trailers = [('grpc-status', '0'), ('x-more', 'yes')]
+        if what == 'mirror':
+            stream.trailers = [('x-got', v) for n, v in row['fields']
+                               if n == 'authorization']
         if what == 'goaway':
             self.flush()
             self.conn.close_connection()
