@@ -126,6 +126,7 @@ struct exchange {
 	unsigned n_informational;
 	size_t drained;	       /* HTTP/2, REFUSE: of the request, dropped */
 	uint32_t origin_error; /* HTTP/2: of the stream that it reset */
+	bool had_trailers;     /* HTTP/2: of the request, passed on */
 	bool asked;	       /* the phase's question was put */
 	bool answer_yes;       /* ... and answered so */
 	bool refused;	       /* exchange_refuse() was called */

@@ -62,6 +62,7 @@ put_end(struct exchange *x, struct way *w, struct parse_fail *fail)
 	}
 	buf_release(&head);
 	w->done = p == PARSE_DONE;
+	x->had_trailers = x->had_trailers || (up && fields.n != 0);
 	return p;
 }
 
@@ -90,6 +91,9 @@ move_down(struct exchange *x, struct parse_fail *fail)
 static bool
 may_repeat(const struct exchange *x)
 {
+	/* Read once, they are gone: without them it is another request. */
+	if (x->had_trailers)
+		return false;
 	if (h2_was_refused(x->upstream))
 		return true;
 	return x->is_pooled && h2_error(x->upstream) == H2_NO_ERROR &&

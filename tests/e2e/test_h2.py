@@ -212,6 +212,25 @@ def test_a_request_that_was_refused_is_tried_once_more(bed, origin):
     assert len(got.find(event='request.end')) == 1, got
 
 
+def test_one_with_trailers_is_not_tried_again_without(bed, origin):
+    got, said = one(bed(ANY), '/_refuse', method='POST',
+                    trailers=[['x-sum', '1']])
+    assert said['reset'] == REFUSED_STREAM and said['status'] is None, got
+    assert len(origin.requests) == 1, origin.requests
+
+
+def test_rules_of_one_connection_share_no_credential(bed, origin):
+    here = bed('- allow: https://a.h2.test:4443/mine/**\n  credential: api\n'
+               '- allow: https://a.h2.test:4443/open/**\n', CONFIG)
+    got = h2(here, *[{'path': '/%s/%d' % (('mine', 'open')[i % 2], i)}
+                     for i in range(20)])
+    assert [s['status'] for s in got.h2['streams']] == ['200'] * 20, got
+    assert [('/mine/' in r['path']) for r in origin.requests] == \
+        [['authorization', 'Bearer ' + here.canary] in r['fields']
+         for r in origin.requests], origin.requests
+    assert origin.connections == 1, got
+
+
 def test_a_goaway_ends_nothing_that_was_taken(bed, origin):
     here = bed(ANY)
     got = here.run('for i in 1 2 3; do '
