@@ -160,6 +160,8 @@ take_input(struct h2_conn *c)
 	c->held =
 	    nghttp2_session_get_outbound_queue_size(c->session) > QUEUE_MAX ||
 	    c->n_streams > 2 * LIMIT_H2_STREAMS;
+	if (c->held && stream_is_broken(c->bytes))
+		lose(c); /* nothing of ours will leave any more */
 	if (c->held)
 		return;
 	if (in.n != 0) {

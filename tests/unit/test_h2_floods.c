@@ -260,6 +260,48 @@ h2_eager_windows_are_no_flood(void **state)
 	h2_bed_release(&b);
 }
 
+/* It reads nothing, so we read no more of it; then it is gone. */
+static void
+h2_held_peer_that_goes_is_seen(void **state)
+{
+	(void)state;
+	static const uint8_t zeros[65536];
+	struct http_request req;
+	struct h2_bed b;
+	struct buf *to = &b.to_server.bytes;
+
+	h2_bed_init(&b, H2_BED_SERVER);
+	b.to_client.window = 0;
+	h2_put_hello(to, true);
+	FRAME_TO(to, WINDOW_UPDATE, 0, 0, "\0\100\0\0");
+	h2_put_head(to, 0, 1, H2_POST);
+	FRAME_TO(to, WINDOW_UPDATE, 0, 1, "\0\100\0\0");
+	h2_bed_turn(&b);
+	struct stream *s = b.server.s[0];
+	h2_bed_read(s, &req);
+	h2_bed_answer(s, 200, false);
+	for (int i = 0; i < 16; i++) {
+		(void)!stream_put(s,
+		    slice_first(slice_of(zeros, sizeof(zeros)),
+			stream_room(s)));
+		h2_bed_turn(&b);
+	}
+	for (int i = 0; i < 900; i++)
+		FRAME_TO(to, PING, 0, 0, "12345678");
+	h2_bed_turn(&b);
+	assert_false(h2_is_broken(b.server.c));
+	/* Held: more than this is not read. */
+	FRAME_TO(to, DATA, 0, 1, "a");
+	h2_bed_turn(&b);
+	assert_int_equal(stream_peek(s).n, 0);
+	b.to_server.broken = b.to_client.broken = true;
+	stream_nudge(b.to_server.reader);
+	h2_bed_turn(&b);
+	assert_true(h2_is_broken(b.server.c));
+	assert_true(stream_is_broken(s));
+	h2_bed_release(&b);
+}
+
 /* --- the same of an upstream: H2-21 ---------------------------------------- */
 
 static void
@@ -384,6 +426,7 @@ main(void)
 		cmocka_unit_test(h2_client_takes_each_flood),
 		cmocka_unit_test(h2_heads_have_a_limit_together),
 		cmocka_unit_test(h2_eager_windows_are_no_flood),
+		cmocka_unit_test(h2_held_peer_that_goes_is_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
