@@ -141,11 +141,13 @@ static bool
 check_hosts(const struct read *r, const struct load_rule *rule,
     enum git_forge *forge, bool *unknown)
 {
+	bool said = *forge != FORGES;
+
 	for (uint32_t i = 0; i < rule->n_patterns; i++) {
 		const struct load_pattern *p = &rule->patterns[i];
 		enum git_forge own = git_forge_of_host(p->host.text);
 		if (own == FORGES) {
-			*unknown = *unknown || *forge == FORGES;
+			*unknown = *unknown || !said;
 			continue;
 		}
 		if (*forge != FORGES && *forge != own) {
