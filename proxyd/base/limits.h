@@ -39,6 +39,7 @@
 	X(H2_CLIENT_WINDOWS, 524288, "... of all of a client's connection together") \
 	X(H2_UPSTREAM_WINDOW, 1048576, "window of an answer's body on HTTP/2: an origin may be far") \
 	X(H2_UPSTREAM_WINDOWS, 4194304, "... of all of an upstream connection together") \
+	X(H2_CLOGGED, 8, "upstream connections to one origin whose window is full of unread answers, before one of them is used") \
 	X(H2_HEADS_SIZE, 1048576, "heads of all requests of an HTTP/2 connection together") \
 	X(H2_CONTINUATIONS, 8, "CONTINUATION frames of one head")              \
 	X(H2_RESETS_PER_S, 50, "streams that a peer resets, or makes us reset, a second") \

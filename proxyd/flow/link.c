@@ -323,15 +323,37 @@ fits(const struct link *l, const struct request *r, const struct pool_key *key)
 	return l->conn == NULL || h2_may_open(l->conn);
 }
 
+/*
+ * One whose window is full of answers that their clients do not read would
+ * give this one nothing: rather another, but not without end.
+ */
+static struct link *
+find(const struct request *r, const struct pool_key *key)
+{
+	struct sandbox *sb = r->flow->sandbox;
+	struct link *l, *clogged = NULL;
+	size_t n_clogged = 0;
+
+	LIST_FOREACH(l, &sb->links, entry) {
+		if (!fits(l, r, key))
+			continue;
+		if (l->conn == NULL || !h2_is_clogged(l->conn))
+			return l;
+		clogged = l;
+		n_clogged++;
+	}
+	if (n_clogged != 0 && n_clogged < LIMIT_H2_CLOGGED &&
+	    reach_has_room(sb, 1))
+		return NULL;
+	return clogged;
+}
+
 void
 link_reach(struct request *r)
 {
 	const struct pool_key key = request_pool_key(r);
-	struct link *l;
+	struct link *l = find(r, &key);
 
-	LIST_FOREACH(l, &r->flow->sandbox->links, entry)
-		if (fits(l, r, &key))
-			break;
 	if (l == NULL)
 		make(r, &key);
 	else if (l->conn != NULL && may_give(l, r))

@@ -61,6 +61,9 @@ bool h2_may_connect(const struct h2_conn *c);
 MUST_USE struct stream *h2_open(struct h2_conn *c, enum err *err);
 bool h2_may_open(const struct h2_conn *c);
 
+/* Is most of its window taken by DATA that owners of streams do not read? */
+bool h2_is_clogged(const struct h2_conn *c);
+
 /* Streams that were not closed by their owners. */
 unsigned h2_n_streams(const struct h2_conn *c);
 

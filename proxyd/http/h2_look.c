@@ -32,6 +32,18 @@ h2_may_open(const struct h2_conn *c)
 	    nghttp2_session_get_next_stream_id(c->session) <= INT32_MAX;
 }
 
+/*
+ * What was read is announced when it is half of the window, so more than that
+ * is not read yet.
+ */
+bool
+h2_is_clogged(const struct h2_conn *c)
+{
+	return !c->closed &&
+	    nghttp2_session_get_effective_recv_data_length(c->session) >
+	    LIMIT_H2_UPSTREAM_WINDOWS / 4 * 3;
+}
+
 unsigned
 h2_n_streams(const struct h2_conn *c)
 {

@@ -357,6 +357,20 @@ def test_large_bodies_and_many_requests(bed, nghttpd):
     assert not got.reasons(), got
 
 
+def test_answers_that_nobody_reads_hold_up_no_other(bed, nghttpd):
+    """Their connection's window is full, so the next one has another."""
+    here = bed(ANY)
+    got = here.run(
+        'for i in 1 2 3 4 5 6; do '
+        'curl -sS https://a.h2.test:4443/large | { touch $i; sleep 60; } & '
+        'pids="$pids $!"; done; '
+        'for i in 1 2 3 4 5 6; do until [ -e $i ]; do sleep 0.1; done; done; '
+        'sleep 1; curl -sS -m 20 -o /dev/null -w "%{http_code}\\n" '
+        'https://a.h2.test:4443/none; kill $pids')
+    assert got.out == '404\n', got
+    assert 1 < len(got.find(event='dial')) < 9, got
+
+
 def test_an_origin_that_dies(bed, nghttpd):
     here = bed(ANY)
     running = here.start([
