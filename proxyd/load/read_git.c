@@ -182,7 +182,13 @@ find_forge(const struct read *r, const struct doc_node *node,
 		    "`push` to a host that does not say what it is: write "
 		    "`forge:` with `github`, `gitlab`, `forgejo`, `bitbucket` "
 		    "or `none`");
-	git->forge = forge == FORGES || unknown ? FORGE_NONE : forge;
+	/* Else the API of the one would be looked at as that of the other. */
+	if (unknown && forge != FORGES)
+		return read_refuse(r, read_find_key(node, "allow"),
+		    "hosts of `%s` and others that do not say what they are: "
+		    "write one rule for those and one for the rest",
+		    git_forge_name(forge));
+	git->forge = forge == FORGES ? FORGE_NONE : forge;
 	return true;
 }
 
