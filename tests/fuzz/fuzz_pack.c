@@ -104,7 +104,8 @@ feed(struct slice in, size_t step, bool strict)
 		CHECK(pass <= used && used <= piece.n);
 		total += used;
 		passed += pass;
-	} while (r.answer == PARSE_MORE && total < in.n);
+		/* Bytes behind the pack are refused, whatever the pieces. */
+	} while (r.answer != PARSE_BAD && total < in.n);
 	if (r.answer == PARSE_DONE)
 		CHECK(passed + OID_SHA1 == total && pack_trailer(p).n != 0);
 	r.detail = fail.detail;
