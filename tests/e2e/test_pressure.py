@@ -315,7 +315,9 @@ def test_nothing_grows_while_good_and_bad_go_on(bed, peers):
     while time.monotonic() < until:
         after = batch()
         assert not {k for k, n in grown(before, after).items() if n > 65536}
-    assert wait_for(lambda: descriptors(run) == open_then), \
+    # what was kept for the next request may be gone by then
+    assert wait_for(lambda: all(n <= open_then[role] for role, n in
+                                descriptors(run).items())), \
         (open_then, descriptors(run))
     run.child.stdin.close()
     run.child.stdin = None
