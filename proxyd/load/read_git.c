@@ -136,16 +136,53 @@ read_forge(const struct read *r, const struct doc_node *node,
 	    near.best.n != 0 ? "" : expected);
 }
 
+/*
+ * A wildcard over hosts of forges: each is of its own forge, and so of none that
+ * the rule could say; what is attached, or pushed, is not the same there.
+ */
+static bool
+check_wildcard(const struct read *r, const struct doc_node *node,
+    const struct load_pattern *p, enum git_forge forge)
+{
+	const char *name = NULL;
+	struct load_host one = { .kind = HOST_EXACT };
+
+	for (unsigned i = 0; (name = git_forge_host(i)) != NULL; i++) {
+		one.text = one.behind = slice_of_str(name);
+		if (pattern_host_covers(&p->host, &one))
+			break;
+	}
+	if (name == NULL)
+		return true;
+	if (forge != FORGES || read_find_key(node, "credential") != NULL)
+		load_error(r->report, p->at,
+		    "`%.*s` covers `%s`: %s wants a rule for that host alone",
+		    SLICE_ARG(p->host.text), name,
+		    forge != FORGES ? "`forge`" : "`credential`");
+	else if (!slice_eq(pattern_lowered(r->arena, p->path), p->path))
+		load_error(r->report, p->at,
+		    "`%.*s` covers `%s`, where letters of either case are the "
+		    "same: write the path in lower case",
+		    SLICE_ARG(p->host.text), name);
+	else
+		return true;
+	return false;
+}
+
 /* What each host says itself has to be what the rule says. */
 static bool
-check_hosts(const struct read *r, const struct load_rule *rule,
-    enum git_forge *forge, bool *unknown)
+check_hosts(const struct read *r, const struct doc_node *node,
+    const struct load_rule *rule, enum git_forge *forge, bool *unknown)
 {
-	bool said = *forge != FORGES;
+	enum git_forge written = *forge;
+	bool said = written != FORGES;
 
 	for (uint32_t i = 0; i < rule->n_patterns; i++) {
 		const struct load_pattern *p = &rule->patterns[i];
 		enum git_forge own = git_forge_of_host(p->host.text);
+		if (p->host.kind != HOST_EXACT &&
+		    !check_wildcard(r, node, p, written))
+			return false;
 		if (own == FORGES) {
 			*unknown = *unknown || !said;
 			continue;
@@ -175,7 +212,7 @@ find_forge(const struct read *r, const struct doc_node *node,
 
 	if (value != NULL && !read_forge(r, value, &forge))
 		return false;
-	if (!check_hosts(r, rule, &forge, &unknown))
+	if (!check_hosts(r, node, rule, &forge, &unknown))
 		return false;
 	if (push != NULL && (forge == FORGES || unknown))
 		return read_refuse(r, push,

@@ -27,6 +27,12 @@ static const struct {
 	{ "bitbucket.org", FORGE_BITBUCKET },
 };
 
+const char *
+git_forge_host(unsigned i)
+{
+	return i < COUNT_OF(hosts) ? hosts[i].host : NULL;
+}
+
 enum git_forge
 git_forge_of_host(struct slice host)
 {
@@ -188,7 +194,8 @@ git_rule_path(const struct program *p, uint32_t rule, struct slice host,
     struct slice repository, struct wr *out)
 {
 	uint8_t lowered[LIMIT_PATH_SIZE];
-	struct walk_git git = { .bare = gitpath_bare(repository) };
+	struct walk_git git = { .bare = gitpath_bare(repository),
+		.folds = git_forge_of_host(host) != FORGES };
 	struct git_rule says;
 
 	if (git.bare.n > LIMIT_PATH_SIZE || !git_rule(p, rule, &says))
@@ -199,16 +206,17 @@ git_rule_path(const struct program *p, uint32_t rule, struct slice host,
 	uint32_t route = find_route(p, rule, host, &git);
 	if (route == IMAGE_NONE)
 		return false;
-	struct slice path = says.forge == FORGE_NONE ? repository : git.lowered;
+	bool forge = git.folds || says.forge != FORGE_NONE;
+	struct slice path = forge ? git.lowered : repository;
 	if (is_literal(
 		image_string(&p->image, TABLE_ROUTES, route, ROUTE_PATH_S)))
 		path = written_path(
 		    image_string(&p->image, TABLE_ROUTES, route, ROUTE_TEXT_S));
-	if (says.forge == FORGE_NONE) {
-		wr_bytes(out, path);
-	} else {
+	if (forge) {
 		wr_bytes(out, gitpath_bare(path));
 		wr_bytes(out, SLICE(".git"));
+	} else {
+		wr_bytes(out, path);
 	}
 	return !out->bad;
 }

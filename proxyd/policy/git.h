@@ -61,6 +61,9 @@ MUST_USE bool git_rule_path(const struct program *p, uint32_t rule,
 /* The forge of a host that says what it is, or FORGES. */
 enum git_forge git_forge_of_host(struct slice host);
 
+/* The `i`th of those hosts, or NULL. */
+const char *git_forge_host(unsigned i);
+
 /* Its name in a policy; the forge of that name, or FORGES. */
 const char *git_forge_name(enum git_forge forge);
 enum git_forge git_forge_find(struct slice name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/ascii.h"
 #include "base/limits.h"
+#include "policy/git.h"
 #include "policy/gitrule.h"
 #include "policy/pathglob.h"
 
@@ -37,17 +38,21 @@ is_door_of(struct walk_request *r, const struct image *m, uint32_t route,
 	const struct facts *f = r->facts;
 	uint32_t rule = image_word(m, TABLE_ROUTES, route, ROUTE_RULE);
 	uint32_t git = image_word(m, TABLE_RULES, rule, RULE_GIT);
-	struct walk_git named;
+	/* Every forge takes both cases for one. */
+	struct walk_git named = { .folds = true };
 
-	if (git == IMAGE_NONE ||
-	    !gitapi_read((enum git_forge)image_word(m, TABLE_GIT, git,
-			     GIT_FORGE),
-		host, f->host, f->method, f->path, &r->door))
+	if (git == IMAGE_NONE)
+		return false;
+	/* A rule with a wildcard says nothing of forges, and covers some. */
+	enum git_forge forge = git_forge_of_host(host);
+	if (forge == FORGES)
+		forge =
+		    (enum git_forge)image_word(m, TABLE_GIT, git, GIT_FORGE);
+	if (!gitapi_read(forge, host, f->host, f->method, f->path, &r->door))
 		return false;
 	if (r->door.repository.n == 0 ||
 	    !plain_name(r->door.repository, room, &named.lowered))
 		return true;
-	/* Every forge takes both cases for one. */
 	return gitrule_names(m, route, &named);
 }
 

@@ -2,6 +2,7 @@
 #include "policy/gitrule.h"
 #include "base/ascii.h"
 #include "base/limits.h"
+#include "policy/git.h"
 #include "policy/gitref.h"
 #include "policy/pathglob.h"
 #include "policy/policy.h"
@@ -17,12 +18,12 @@ flags_of(const struct image *m, uint32_t rule)
 
 /* The host takes repositories in letters of either case for the same. */
 static bool
-folds(const struct image *m, uint32_t rule)
+folds(const struct image *m, uint32_t rule, const struct walk_git *named)
 {
 	uint32_t git = image_word(m, TABLE_RULES, rule, RULE_GIT);
 
 	/* What denies, denies every spelling. */
-	return git == IMAGE_NONE ||
+	return git == IMAGE_NONE || named->folds ||
 	    image_word(m, TABLE_GIT, git, GIT_FORGE) != FORGE_NONE;
 }
 
@@ -33,7 +34,7 @@ gitrule_names(const struct image *m, uint32_t route, const struct walk_git *git)
 
 	return pathglob_match(image_string(m, TABLE_ROUTES, route,
 				  ROUTE_PATH_S),
-	    folds(m, rule) ? git->lowered : git->bare);
+	    folds(m, rule, git) ? git->lowered : git->bare);
 }
 
 static bool
@@ -199,6 +200,7 @@ walk_prepare_git(struct walk_request *r, const struct image *m,
 	for (size_t i = 0; i < r->git.bare.n; i++)
 		lowered[i] = ascii_lower(r->git.bare.p[i]);
 	r->git.lowered = slice_of(lowered, r->git.bare.n);
+	r->git.folds = git_forge_of_host(f->host) != FORGES;
 	if (!look_for_rules(r, m, found))
 		r->git.is.service = GITPATH_NONE;
 	else if (got == PARSE_BAD)

@@ -69,6 +69,7 @@ struct walk_git {
 	struct gitpath is;    /* service NONE: it is none */
 	struct slice bare;    /* the repository without `.git` */
 	struct slice lowered; /* that in lower case, for hosts that fold it */
+	bool folds; /* the host is known for it, whatever a rule says */
 	/* A rule of git+https names the repository: such rules, and what
 	 * denies, speak about it alone, else the branch rule would be void. */
 	bool named;

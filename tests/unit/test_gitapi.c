@@ -146,6 +146,58 @@ api_routes_that_write_want_a_rule_of_their_own(void **state)
 	}
 }
 
+/* A rule of every host guards the APIs of the forges among them. */
+static void
+api_routes_are_shut_under_a_wildcard(void **state)
+{
+	static const struct {
+		const char *method, *url;
+		bool allow;
+	} tried[] = {
+		{ "PUT", "https://api.github.com/repos/acme/app/contents/x",
+		    false },
+		{ "PUT", "https://api.github.com/repos/ACME/App/contents/x",
+		    false },
+		{ "PATCH", "https://api.github.com/repositories/1/git/refs/x",
+		    false },
+		{ "POST",
+		    "https://gitlab.com/api/v4/projects/1/repository/"
+		    "commits",
+		    false },
+		{ "POST", "https://codeberg.org/api/v1/repos/acme/app/contents",
+		    false },
+		{ "PUT", "https://api.github.com/repos/acme/b/contents/x",
+		    true },
+		{ "GET", "https://api.github.com/repos/acme/app/contents/x",
+		    true },
+		{ "PUT", "https://hub.test/api/v3/repos/acme/app/contents/x",
+		    true },
+		{ "POST", "https://github.com/ACME/App/git-upload-pack", true },
+		{ "POST", "https://hub.test/acme/app/git-upload-pack", true },
+		{ "POST", "https://hub.test/ACME/App/git-upload-pack", false },
+	};
+	struct bed b;
+
+	(void)state;
+	bed_load(&b, NULL,
+	    "version: 1\n"
+	    "policies: {p: {rules: [{allow: 'git+https://**/acme/app', "
+	    "fetch: true}, {allow: ['https://*.github.com/**', "
+	    "'https://gitlab.com/**', 'https://codeberg.org/**', "
+	    "'https://hub.test/api/**'], methods: any}]}}\n");
+	assert_non_null(b.program);
+	for (size_t i = 0; i < COUNT_OF(tried); i++) {
+		struct facts f =
+		    bed_request(b.program, tried[i].method, tried[i].url);
+		struct verdict v = policy_decide(b.program, &f);
+		print_message("# %s %s\n", tried[i].method, tried[i].url);
+		assert_int_equal(v.allow, tried[i].allow);
+		if (!v.allow && strstr(tried[i].url, "/api") != NULL)
+			assert_int_equal(v.reason, REASON_GIT_API);
+	}
+	bed_release(&b);
+}
+
 static void
 api_refusal_says_what_would_open_it(void **state)
 {
@@ -244,6 +296,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    api_routes_that_write_want_a_rule_of_their_own),
+		cmocka_unit_test(api_routes_are_shut_under_a_wildcard),
 		cmocka_unit_test(api_refusal_says_what_would_open_it),
 		cmocka_unit_test(api_rule_that_opens_a_door_is_said),
 		cmocka_unit_test(api_rule_that_passes_unread_is_said),
