@@ -13,7 +13,8 @@ static const char usage[] =
     "                    [--json] [FILE[:NAME]... | --allow URL...]\n"
     "\n"
     "Read policies as `duenna run` would and say what is wrong with them, as\n"
-    "file:line:column: message; nothing if nothing is.  Without FILE,\n"
+    "file:line:column: message (of an argument, such as --set, without a\n"
+    "place); nothing if nothing is.  Without FILE,\n"
     "./duenna.yaml is taken; with --config alone, that configuration; with\n"
     "--allow what `duenna run --allow` would make of it.\n"
     "Exit status: 0 no error, 1 an error, 2 usage.\n";

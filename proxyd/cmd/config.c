@@ -79,7 +79,8 @@ add_file(struct files *f, const char *path, struct load_report *report)
 	size_t i = f->n;
 
 	if (i == CONFIG_FILES_MAX) {
-		load_error(report, file_at(path),
+		load_error(report,
+		    ((struct load_at){ slice_of_str(path), 1, 1 }),
 		    "one file too many: %d at most", CONFIG_FILES_MAX);
 		return;
 	}
@@ -131,6 +132,7 @@ config_load(struct config *c, const char *file, struct load_report *report)
 		.open = open_root };
 	if (report->n_errors == 0 && load_owner(&in, &c->image, report))
 		c->owner = owner_open(buf_slice(&c->image), &err);
+	c->failed = c->owner == NULL;
 	/* The report names the files: it is read before they go. */
 	load_report_keep_names(report);
 	for (size_t i = 0; i < f.n; i++) {
@@ -271,6 +273,7 @@ config_load_policy(struct config_policy *p, const struct config *c,
 		.n_sets = want->n_sets,
 		.sandbox = slice_of_str(sandbox),
 		.owner = c->owner,
+		.owner_failed = c->failed,
 		.used = used,
 		.now_s = clock_wall_us() / 1000000 };
 	enum err err = ERR_NONE;
@@ -298,20 +301,26 @@ config_policy_release(struct config_policy *p)
 	buf_release(&p->image);
 }
 
+struct load_at
+config_at(struct owner_place place)
+{
+	return (struct load_at){ place.file, place.line, place.column };
+}
+
 void
 config_advise_unused(const struct config *c, const bool *used,
     struct load_report *report)
 {
 	uint32_t n = c->owner == NULL ? 0 : owner_n_credentials(c->owner);
-	struct load_at at = { SLICE("the configuration"), 0, 0 };
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		struct owner_credential one = owner_credential(c->owner, i);
 		if (!used[i])
-			load_advise(report, at,
+			load_advise(report, config_at(one.at),
 			    "credential `%.*s` is used by no rule of what was "
 			    "checked",
-			    SLICE_ARG(
-				owner_credential(c->owner, i).public.name));
+			    SLICE_ARG(one.public.name));
+	}
 }
 
 /* `run` goes on without it, so that is no error. */
@@ -319,29 +328,26 @@ static void
 warn_missing(const struct owner_credential *c, const char *why,
     struct load_report *report)
 {
-	struct load_at at = { c->source, 0, 0 };
-
-	load_warn(report, at,
-	    "the secret of `%.*s`: %s; requests that need it are refused",
-	    SLICE_ARG(c->public.name), why);
+	load_warn(report, config_at(c->at),
+	    "`%.*s`, the secret of `%.*s`: %s; requests that need it are "
+	    "refused",
+	    SLICE_ARG(c->source), SLICE_ARG(c->public.name), why);
 }
 
 static void
 warn_short(const struct owner_credential *c, struct load_report *report)
 {
-	struct load_at at = { c->source, 0, 0 };
-
-	load_warn(report, at,
-	    "the secret of `%.*s` is short: under %d bytes it is neither "
-	    "masked nor searched for",
-	    SLICE_ARG(c->public.name), LIMIT_SECRET_SEARCH_MIN);
+	load_warn(report, config_at(c->at),
+	    "`%.*s`, the secret of `%.*s`, is short: under %d bytes it is "
+	    "neither masked nor searched for",
+	    SLICE_ARG(c->source), SLICE_ARG(c->public.name),
+	    LIMIT_SECRET_SEARCH_MIN);
 }
 
 static void
 check_secret_file(const struct owner_credential *c, const char *path,
     struct load_report *report)
 {
-	struct load_at at = { c->source, 0, 0 };
 	struct stat st;
 
 	if (stat(path, &st) != 0 || access(path, R_OK) != 0) {
@@ -353,16 +359,17 @@ check_secret_file(const struct owner_credential *c, const char *path,
 		    S_ISREG(st.st_mode) ? "empty" : "not a regular file",
 		    report);
 	else if ((st.st_mode & 022) != 0)
-		load_error(report, at,
-		    "the secret of `%.*s`: others may write it",
-		    SLICE_ARG(c->public.name));
+		load_error(report, config_at(c->at),
+		    "`%.*s`, the secret of `%.*s`: others may write it "
+		    "(chmod go-w)",
+		    SLICE_ARG(c->source), SLICE_ARG(c->public.name));
 	else if (st.st_size <= LIMIT_SECRET_SEARCH_MIN)
 		warn_short(c, report);
 	if ((st.st_mode & 044) != 0 &&
 	    !slice_has_prefix(c->source, SLICE("/run/secrets/")))
-		load_warn(report, at,
-		    "the secret of `%.*s`: others may read it",
-		    SLICE_ARG(c->public.name));
+		load_warn(report, config_at(c->at),
+		    "`%.*s`, the secret of `%.*s`: others may read it",
+		    SLICE_ARG(c->source), SLICE_ARG(c->public.name));
 }
 
 static void

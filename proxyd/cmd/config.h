@@ -17,7 +17,8 @@
 
 struct config {
 	struct buf image;    /* owned */
-	struct owner *owner; /* NULL: no configuration, or errors */
+	struct owner *owner; /* NULL: errors */
+	bool failed;	     /* it has errors: what it defines is not known */
 };
 
 /*
@@ -63,6 +64,9 @@ void config_name_allowed(const struct config_want *w);
 void config_load_policy(struct config_policy *p, const struct config *c,
     const struct config_want *want, bool *used, struct load_report *report);
 void config_policy_release(struct config_policy *p);
+
+/* A place in the owner's files, as messages have it. */
+struct load_at config_at(struct owner_place place);
 
 /* Credentials that no rule has: advice. */
 void config_advise_unused(const struct config *c, const bool *used,

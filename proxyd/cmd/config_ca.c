@@ -6,29 +6,41 @@
 #include "certs/given.h"
 #include "cmd/config.h"
 
-static void
-check_key(const char *path, struct load_report *report)
+/* What is wrong with it, in words; NULL: nothing. */
+static const char *
+look_at_key(const char *path)
 {
-	struct load_at at = { slice_of_str(path), 0, 0 };
 	struct stat st;
 
 	if (stat(path, &st) != 0)
-		load_error(report, at, "the key of `ca:`: %s", strerror(errno));
-	else if (!S_ISREG(st.st_mode) || st.st_size == 0)
-		load_error(report, at, "the key of `ca:`: %s",
-		    st.st_size == 0 ? "empty" : "not a regular file");
-	else if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-		load_error(report, at,
-		    "the key of `ca:`: others may read it (chmod 600)");
+		return strerror(errno);
+	if (!S_ISREG(st.st_mode))
+		return "not a regular file";
+	if (st.st_size == 0)
+		return "it is empty";
+	if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+		return "others may read it (chmod 600)";
+	return NULL;
+}
+
+static void
+check_key(const struct owner *o, struct load_report *report)
+{
+	struct slice key = owner_ca_key(o);
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%.*s", SLICE_ARG(key));
+	const char *wrong = look_at_key(path);
+	if (wrong != NULL)
+		load_error(report, config_at(owner_ca_place(o, OWNER_CA_KINDS)),
+		    "`%.*s`, the key of `ca:`: %s", SLICE_ARG(key), wrong);
 }
 
 void
 config_check_ca(const struct config *c, struct load_report *report)
 {
 	static const char *const names[] = { "`certificate`", "`next`" };
-	const struct load_at at = { SLICE("the configuration"), 0, 0 };
 	struct slice certs[OWNER_CA_MAX];
-	char path[4096];
 
 	if (c->owner == NULL || owner_ca_key(c->owner).n == 0)
 		return;
@@ -38,10 +50,9 @@ config_check_ca(const struct config *c, struct load_report *report)
 		    NULL :
 		    given_check(certs, n, which == OWNER_CA_NEXT);
 		if (wrong != NULL)
-			load_error(report, at, "%s of `ca:`: %s", names[which],
-			    wrong);
+			load_error(report,
+			    config_at(owner_ca_place(c->owner, which)),
+			    "%s of `ca:`: %s", names[which], wrong);
 	}
-	snprintf(path, sizeof(path), "%.*s", SLICE_ARG(owner_ca_key(c->owner)));
-	check_key(path, report);
-	load_report_keep_names(report); /* of the key's */
+	check_key(c->owner, report);
 }

@@ -37,8 +37,7 @@ bool compile_program(struct compile_hosts *h,
     const struct load_policy_text *policy, const struct load_policy_in *in,
     struct buf *image, struct load_report *report);
 
-/* The owner's image. */
-bool compile_owner(const struct load_owner_text *text, struct buf *image,
-    struct load_report *report);
+/* The owner's image.  False if it is too large. */
+bool compile_owner(const struct load_owner_text *text, struct buf *image);
 
 #endif

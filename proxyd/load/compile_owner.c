@@ -19,6 +19,15 @@ put_only(struct build *b, const struct load_credential *c)
 	}
 }
 
+/* As the last words of a record. */
+static void
+put_place(struct build *b, unsigned table, const struct load_at *at)
+{
+	build_file(b, table, at->file);
+	build_word(b, table, at->line);
+	build_word(b, table, at->column);
+}
+
 /* Where the words begin, how many there are, and the words. */
 static void
 put_words(struct build *b, const struct slice *words, uint32_t n)
@@ -49,6 +58,7 @@ put_credential(struct build *b, const struct load_credential *c)
 	build_word(b, OWNED_CREDENTIALS, c->for_ms);
 	put_words(b, c->args, c->n_args);
 	put_words(b, c->pass, c->n_pass);
+	put_place(b, OWNED_CREDENTIALS, &c->source_at);
 	for (uint32_t i = 0; i < c->n_places; i++) {
 		build_string(b, OWNED_PLACES, c->places[i].env);
 		build_string(b, OWNED_PLACES, c->places[i].like);
@@ -110,19 +120,19 @@ put_ca(struct build *b, const struct load_ca *ca)
 		for (uint32_t i = 0; i < ca->n_certs[kind]; i++) {
 			build_word(b, OWNED_AUTHORITIES, kind);
 			build_string(b, OWNED_AUTHORITIES, ca->certs[kind][i]);
+			put_place(b, OWNED_AUTHORITIES, &ca->named[kind]);
 		}
 	if (ca->key.n != 0) {
 		build_word(b, OWNED_AUTHORITIES, OWNER_CA_KINDS);
 		build_string(b, OWNED_AUTHORITIES, ca->key);
+		put_place(b, OWNED_AUTHORITIES, &ca->named[OWNER_CA_KINDS]);
 	}
 }
 
 bool
-compile_owner(const struct load_owner_text *t, struct buf *image,
-    struct load_report *report)
+compile_owner(const struct load_owner_text *t, struct buf *image)
 {
 	static const uint8_t no_key[IMAGE_KEY_SIZE];
-	struct load_at nowhere = { SLICE("configuration"), 0, 0 };
 	struct build b;
 
 	build_init(&b);
@@ -136,7 +146,5 @@ compile_owner(const struct load_owner_text *t, struct buf *image,
 	put_ca(&b, &t->ca);
 	bool good = build_finish(&b, &inside_owner, SLICE(""), no_key, image);
 	build_release(&b);
-	if (!good)
-		load_error(report, nowhere, "too large");
 	return good;
 }

@@ -342,7 +342,7 @@ doc_parse(struct slice text, struct slice file, struct arena *a,
 	if (!check_bytes(&b, text))
 		return NULL;
 	if (!yaml_parser_initialize(&parser)) {
-		load_error(r, ((struct load_at){ file, 0, 0 }),
+		load_error(r, ((struct load_at){ file, 1, 1 }),
 		    "out of memory");
 		return NULL;
 	}

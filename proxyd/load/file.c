@@ -11,7 +11,7 @@
 static bool
 refuse(struct load_report *report, struct slice name, const char *why)
 {
-	struct load_at at = { name, 0, 0 };
+	struct load_at at = { name, 1, 1 };
 
 	load_error(report, at, "%s", why);
 	return false;
@@ -27,7 +27,7 @@ check_owned(const struct stat *st, struct slice name,
 		    "belongs to another user: the owner's configuration is "
 		    "the caller's or root's");
 	if ((st->st_mode & 077) != 0) {
-		struct load_at at = { name, 0, 0 };
+		struct load_at at = { name, 1, 1 };
 		load_error(report, at,
 		    "mode %04o: others may read or write it; run `chmod 600 "
 		    "%.*s`",

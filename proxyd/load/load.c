@@ -7,18 +7,18 @@
 #include "load/roots.h"
 #include "policy/inside.h"
 
-/* The policy that was asked for; NULL, with an error. */
+/* The policy that was asked for; NULL, with an error where one is. */
 static const struct load_policy_text *
 choose(const struct load_policy_in *in, const struct load_policy_text *list,
     uint32_t n, struct load_report *report)
 {
-	struct load_at at = { list[0].at.file, 0, 0 };
+	struct load_at at = list[0].at;
 
 	if (in->policy.n == 0 && (n == 1 || in->any))
 		return &list[0];
 	if (in->policy.n == 0) {
 		load_error(report, at,
-		    "has %u policies: say which, as FILE:NAME, such as "
+		    "the first of %u policies: say which, as FILE:NAME, such as "
 		    "%.*s:%.*s",
 		    n, SLICE_ARG(list[0].at.file), SLICE_ARG(list[0].name));
 		return NULL;
@@ -28,8 +28,10 @@ choose(const struct load_policy_in *in, const struct load_policy_text *list,
 		if (slice_eq(list[i].name, in->policy))
 			return &list[i];
 		nearest_look(&near, list[i].name);
+		if (near.best.p == list[i].name.p)
+			at = list[i].at;
 	}
-	load_error(report, at, "has no policy `%.*s`; %s `%.*s`%s",
+	load_error(report, at, "there is no policy `%.*s`; %s `%.*s`%s",
 	    SLICE_ARG(in->policy),
 	    near.best.n != 0 ? "did you mean" : "the first is",
 	    SLICE_ARG(near.best.n != 0 ? near.best : list[0].name),
@@ -84,6 +86,8 @@ compile_all(struct loading *l, const struct load_policy_text *wanted,
 		good = compile_kinds(&hosts, l->report) && good;
 		if (good && policy == wanted)
 			good = check_served(l, policy);
+		if (l->in->owner_failed)
+			good = false; /* credentials of rules are not known */
 		if (good && policy == wanted)
 			good = compile_program(&hosts, policy, l->in, image,
 			    l->report);
@@ -170,8 +174,12 @@ load_owner(const struct load_owner_in *in, struct buf *image,
 	}
 	add_system_roots(&o);
 	advise_owner(report, &text);
-	bool good =
-	    report->n_errors == before && compile_owner(&text, image, report);
+	bool good = report->n_errors == before;
+	if (good && !compile_owner(&text, image)) {
+		load_error(report, ((struct load_at){ o.r.file, 1, 1 }),
+		    "the configuration and its roots are too large");
+		good = false;
+	}
 	load_report_sort(report);
 	arena_release(&arena);
 	return good;

@@ -53,6 +53,11 @@ struct load_policy_in {
 	struct slice digits;  /* four; empty: 0000 */
 	struct slice tenant;  /* empty: "default" */
 	const struct owner *owner; /* borrowed; NULL: no configuration */
+	/*
+	 * It could not be read, and that has been said: what a policy names of
+	 * it is passed over with one warning, and there is no image.
+	 */
+	bool owner_failed;
 	bool *
 	    used; /* set for each of its credentials that a rule has; or NULL */
 	uint8_t key[IMAGE_KEY_SIZE]; /* of the synthetic addresses */
@@ -102,7 +107,8 @@ MUST_USE bool load_owner(const struct load_owner_in *in, struct buf *image,
  * owned   it is of the owner's configuration: a regular file of the caller or
  *	   root that nobody else can read or write
  *
- * False, with an error in `report`, if it cannot be read or must not be used.
+ * False, with an error in `report` at the beginning of the file, if it cannot
+ * be read or must not be used.
  */
 MUST_USE bool load_read_file(int fd, struct slice name, bool owned,
     struct buf *bytes, struct load_report *report);

@@ -15,6 +15,7 @@ struct load_credential {
 	uint32_t flags;	     /* enum credential_flag */
 	enum secret_source from;
 	struct slice source;
+	struct load_at source_at;
 	uint32_t for_ms; /* 0: for ever */
 	struct slice args[OWNER_ARGS_MAX], pass[OWNER_PASS_MAX];
 	uint32_t n_args, n_pass;
@@ -59,7 +60,8 @@ struct load_ca {
 	struct load_at at; /* of the value of `ca`; line 0: none */
 	struct slice certs[OWNER_CA_KINDS][OWNER_CA_MAX];
 	uint32_t n_certs[OWNER_CA_KINDS];
-	struct slice key; /* its path */
+	struct slice key;			  /* its path */
+	struct load_at named[OWNER_CA_KINDS + 1]; /* the last: the key */
 };
 
 struct load_owner_text {

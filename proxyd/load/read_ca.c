@@ -85,10 +85,12 @@ read_ca(struct read_owner *o, const struct doc_node *node)
 		return;
 	}
 	(void)read_owner_path(o, key, &ca->key); /* a complaint is counted */
+	ca->named[OWNER_CA_KINDS] = read_at(&o->r, key);
 	for (unsigned i = 0; i < OWNER_CA_KINDS; i++) {
 		const struct doc_node *file = read_find(node, keys[i]);
-		if (file != NULL)
-			ca->n_certs[i] =
-			    read_certificates(o, file, ca->certs[i]);
+		if (file == NULL)
+			continue;
+		ca->n_certs[i] = read_certificates(o, file, ca->certs[i]);
+		ca->named[i] = read_at(&o->r, file);
 	}
 }

@@ -14,6 +14,24 @@
 	"the owner's configuration (`~/.config/duenna/*.yaml` or " \
 	"`--config FILE`)"
 
+/*
+ * Is what the configuration defines unknown, for the errors in it?  Complaints
+ * that it lacks something would be false then; said where that first counts.
+ */
+static bool
+is_unchecked(struct read_policy *p, struct load_at at)
+{
+	if (!p->in->owner_failed)
+		return false;
+	if (!p->unchecked)
+		load_warn(p->r.report, at,
+		    "the configuration has errors: this, and what else the "
+		    "policy takes from it (credentials, `private:`), was not "
+		    "checked");
+	p->unchecked = true;
+	return true;
+}
+
 static uint32_t
 find_credential(const struct owner *o, struct slice name)
 {
@@ -188,7 +206,7 @@ read_credential_name(struct read_policy *p, const struct doc_node *node,
 		return true;
 	}
 	*credential = find_credential(o, name);
-	if (*credential != IMAGE_NONE)
+	if (*credential != IMAGE_NONE || is_unchecked(p, read_at(&p->r, node)))
 		return true;
 	struct nearest near = nearest_to(name);
 	for (uint32_t i = 0; i < n; i++)
@@ -272,7 +290,9 @@ check_prefix(struct read_policy *p, const struct doc_node *node,
 		    SLICE_ARG(node->text));
 		return true;
 	}
-	if (!p->scope->trusted && !is_private(p, &prefix->first, prefix->bits))
+	if (!p->scope->trusted &&
+	    !is_private(p, &prefix->first, prefix->bits) &&
+	    !is_unchecked(p, read_at(&p->r, node)))
 		return read_refuse(&p->r, node,
 		    "`%.*s` is outside of `private:` in " OWNERS_FILES,
 		    SLICE_ARG(node->text));
@@ -293,7 +313,8 @@ check_literals(struct read_policy *p, const struct load_rule *rule)
 		const struct ip *ip = &pattern->host.ip;
 		if (pattern->host.kind != HOST_LITERAL || p->scope->trusted ||
 		    address_is_global(ip) ||
-		    is_private(p, ip, ip->family == 4 ? 32 : 128))
+		    is_private(p, ip, ip->family == 4 ? 32 : 128) ||
+		    is_unchecked(p, pattern->at))
 			continue;
 		load_error(p->r.report, pattern->at,
 		    "`%.*s` is not public and outside of `private:` in " OWNERS_FILES,

@@ -35,7 +35,8 @@ struct read_policy {
 	bool *taken;		     /* of in->sets, by a policy */
 	struct load_parameters last; /* of the last policy that may be meant */
 	struct read_scope *scope;
-	bool wanted; /* the policy that is read may be meant */
+	bool wanted;	/* the policy that is read may be meant */
+	bool unchecked; /* it has been said that the owner's names are not */
 	uint32_t n_includes;
 	uint64_t n_bytes; /* of all files */
 };

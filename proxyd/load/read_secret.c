@@ -139,6 +139,7 @@ read_secret(struct read_owner *o, const struct doc_node *node,
 	const struct doc_node *source = find_source(o, secret, c);
 	if (source == NULL)
 		return false;
+	c->source_at = read_at(&o->r, source);
 	bool good = c->from == SECRET_FILE ?
 	    read_owner_path(o, source, &c->source) :
 	    c->from == SECRET_ENV ? read_variable(o, source, &c->source) :

@@ -18,7 +18,10 @@ enum load_severity {
 	LOAD_ADVICE,  /* it takes a check away: `duenna check` says so */
 };
 
-/* A place in a file; line and column count from 1, 0 for none. */
+/*
+ * A place in a file; line and column count from 1.  0: what is named is an
+ * argument of the command line, such as `--set`, or a file that cannot be opened.
+ */
 struct load_at {
 	struct slice file; /* its name for messages; outlives the report */
 	uint32_t line, column;

@@ -18,7 +18,7 @@
 
 #include "base/slice.h"
 
-#define IMAGE_VERSION 4
+#define IMAGE_VERSION 5
 #define IMAGE_NONE UINT32_MAX	 /* no such record */
 #define IMAGE_SIZE_MAX 268435456 /* bytes; 200,000 rules need about 60 MiB */
 #define IMAGE_TABLES_MAX 16
@@ -299,6 +299,9 @@ enum credential_word {
 	CREDENTIAL_N_ARGS,
 	CREDENTIAL_PASS,
 	CREDENTIAL_N_PASS,
+	CREDENTIAL_FILE_S, /* where its source is written, for messages */
+	CREDENTIAL_LINE = CREDENTIAL_FILE_S + 2,
+	CREDENTIAL_COLUMN,
 	OWNED_CREDENTIAL_WORDS
 };
 
@@ -369,7 +372,10 @@ enum variable_word {
 enum authority_word {
 	AUTHORITY_KIND,	   /* enum owner_ca; OWNER_CA_KINDS: its key */
 	AUTHORITY_BYTES_S, /* a certificate, DER; of the key: its path */
-	AUTHORITY_WORDS = AUTHORITY_BYTES_S + 2
+	AUTHORITY_FILE_S = AUTHORITY_BYTES_S + 2, /* where it is named */
+	AUTHORITY_LINE = AUTHORITY_FILE_S + 2,
+	AUTHORITY_COLUMN,
+	AUTHORITY_WORDS
 };
 
 enum argument_word {

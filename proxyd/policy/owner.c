@@ -42,6 +42,7 @@ static const struct image_check checks[] = {
 	{ OWNED_CREDENTIALS, CREDENTIAL_PASS, CHECK_RANGE, OWNED_WORDS },
 	{ OWNED_CREDENTIALS, CREDENTIAL_N_PASS, CHECK_BELOW,
 	    OWNER_PASS_MAX + 1 },
+	{ OWNED_CREDENTIALS, CREDENTIAL_FILE_S, CHECK_STRING, 0 },
 	{ OWNED_PLACES, PLACE_ENV_S, CHECK_STRING, 0 },
 	{ OWNED_PLACES, PLACE_LIKE_S, CHECK_STRING, 0 },
 	{ OWNED_ONLY, ONLY_HOST_KIND, CHECK_BELOW, HOST_KINDS },
@@ -77,6 +78,7 @@ static const struct image_check checks[] = {
 	{ OWNED_WORDS, ARGUMENT_TEXT_S, CHECK_STRING, 0 },
 	{ OWNED_AUTHORITIES, AUTHORITY_KIND, CHECK_BELOW, OWNER_CA_KINDS + 1 },
 	{ OWNED_AUTHORITIES, AUTHORITY_BYTES_S, CHECK_STRING, 0 },
+	{ OWNED_AUTHORITIES, AUTHORITY_FILE_S, CHECK_STRING, 0 },
 };
 /* clang-format on */
 
@@ -168,6 +170,30 @@ owner_ca_key(const struct owner *o)
 	return (struct slice){ 0 };
 }
 
+/* Of record `i`, whose word `word` is the first of the file's name. */
+static struct owner_place
+place_of(const struct owner *o, unsigned table, uint32_t i, unsigned word)
+{
+	return (struct owner_place){
+		.file = image_string(&o->image, table, i, word),
+		.line = image_word(&o->image, table, i, word + 2),
+		.column = image_word(&o->image, table, i, word + 3),
+	};
+}
+
+struct owner_place
+owner_ca_place(const struct owner *o, enum owner_ca which)
+{
+	const struct image *m = &o->image;
+
+	for (uint32_t i = 0; i < image_count(m, OWNED_AUTHORITIES); i++)
+		if (image_word(m, OWNED_AUTHORITIES, i, AUTHORITY_KIND) ==
+		    which)
+			return place_of(o, OWNED_AUTHORITIES, i,
+			    AUTHORITY_FILE_S);
+	return (struct owner_place){ .line = 0 };
+}
+
 uint32_t
 owner_n_credentials(const struct owner *o)
 {
@@ -185,6 +211,7 @@ owner_credential(const struct owner *o, uint32_t i)
 		    CREDENTIAL_FROM),
 		.source =
 		    image_string(m, OWNED_CREDENTIALS, i, CREDENTIAL_SOURCE_S),
+		.at = place_of(o, OWNED_CREDENTIALS, i, CREDENTIAL_FILE_S),
 		.for_ms =
 		    image_word(m, OWNED_CREDENTIALS, i, CREDENTIAL_FOR_MS),
 		.n_args =

@@ -30,10 +30,17 @@ enum secret_source {
 #define OWNER_ARGS_MAX 32  /* words of a command, the program's the first */
 #define OWNER_PASS_MAX 16  /* variables that a command gets */
 
+/* Where something is written in the owner's files, for messages. */
+struct owner_place {
+	struct slice file; /* as a terminal may show it */
+	uint32_t line, column;
+};
+
 struct owner_credential {
 	struct program_credential public; /* what the program knows of it too */
 	enum secret_source from;
 	struct slice source;
+	struct owner_place at; /* of the source */
 	uint32_t
 	    for_ms; /* how long it is used before it is got anew; 0: ever */
 	uint32_t n_args, n_pass; /* of a command */
@@ -125,6 +132,9 @@ enum owner_ca {
 uint32_t owner_ca(const struct owner *o, enum owner_ca which,
     struct slice certs[OWNER_CA_MAX]);
 struct slice owner_ca_key(const struct owner *o);
+
+/* Where they are named; of the key: OWNER_CA_KINDS. */
+struct owner_place owner_ca_place(const struct owner *o, enum owner_ca which);
 
 /* `audit: {required: false}`: what cannot be written is counted, not refused. */
 bool owner_allows_gaps(const struct owner *o);

@@ -127,11 +127,15 @@ def test_one_that_does_not_fit_is_refused(here, what):
     status, out, _ = here.duenna('check')
     if what != 'other key':  # `check` reads no key
         assert status == 1 and says in out, out
-    if what in ('open', 'no key'):
-        path = here.settings + '/mid.key'
-        assert out.startswith(path + ': '), out
-        out = here.duenna('check', '--json')[1]
-        assert path in [m['file'] for m in json.loads(out)], out
+        config = here.settings + '/config.yaml'
+        with open(config, encoding='ascii') as f:
+            line = f.read().split('\n').index(CONFIG.strip()) + 1
+        key = CONFIG.index({'open': 'mid.key', 'no key': 'mid.key',
+                            'next': 'next.pem'}.get(what, 'mid.pem')) + 1
+        assert out.startswith('%s:%d:%d: ' % (config, line, key)), out
+        out = json.loads(here.duenna('check', '--json')[1])
+        assert (config, line, key) in [
+            (m['file'], m['line'], m['column']) for m in out], out
 
 
 def test_a_key_that_the_command_sees_is_refused(bed):

@@ -99,7 +99,11 @@ def test_check_looks_where_each_secret_comes_from(bed):
     assert said[0] == 0, said
     for name, why in (('gone', 'No such file'), ('missing', 'No such file'),
                       ('unset', 'the variable is not set')):
-        assert 'the secret of `%s`: %s' % (name, why) in said[1] + said[2], said
+        said_of = [line for line in said[1].split('\n')
+                   if 'the secret of `%s`: %s' % (name, why) in line]
+        at = config[:config.index('  %s:' % name)].count('\n') + 1
+        assert len(said_of) == 1 and said_of[0].startswith(
+            '%s/config.yaml:%d:' % (here.settings, at)), said
     assert 'the secret of `good`' not in said[1] + said[2], said
     os.chmod(here.write('.config/duenna/no-such', 'a' * 20), 0o620)
     give(here.settings)

@@ -79,6 +79,7 @@ bed_load_want(struct bed *b, const struct bed_want *want)
 		assert_non_null(b->owner);
 	}
 	in.owner = b->owner;
+	in.owner_failed = config != NULL && b->owner == NULL;
 	if (load_policy(&in, &b->image, &report)) {
 		b->program = program_open(buf_slice(&b->image), &err);
 		assert_non_null(b->program);

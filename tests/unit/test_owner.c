@@ -66,6 +66,22 @@ owner_tells_what_was_written(void **state)
 	bed_release(&b);
 }
 
+static void
+owner_knows_where_a_source_is_written(void **state)
+{
+	struct bed b;
+
+	(void)state;
+	bed_load(&b, config, nothing);
+	assert_non_null(b.owner);
+	struct owner_credential c = owner_credential(b.owner, 0);
+	assert_true(slice_eq_str(c.at.file, "owner.yaml"));
+	assert_int_equal(c.at.line, 5);
+	assert_int_equal(c.at.column, 20);
+	assert_int_equal(owner_ca_place(b.owner, OWNER_CA_NOW).line, 0);
+	bed_release(&b);
+}
+
 /* CR-29, CF-32: the keeper's own check. */
 static void
 owner_only_is_a_ceiling(void **state)
@@ -169,6 +185,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(owner_tells_what_was_written),
+		cmocka_unit_test(owner_knows_where_a_source_is_written),
 		cmocka_unit_test(owner_only_is_a_ceiling),
 		cmocka_unit_test(owner_upstream_is_the_first_that_matches),
 		cmocka_unit_test(

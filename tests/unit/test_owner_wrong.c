@@ -349,12 +349,53 @@ owner_holds_policies_within_it(void **state)
 	}
 }
 
+/* What it defines is not known then: that is said, once, and nothing else. */
+static void
+owner_with_errors_makes_no_false_ones(void **state)
+{
+	static const char policy[] =
+	    "version: 1\n"
+	    "policies:\n"
+	    "  p:\n"
+	    "    rules:\n"
+	    "      - {allow: 'https://api.test/x', credential: github}\n"
+	    "      - {allow: 'https://i.test/', addresses: [10.20.1.0/24]}\n"
+	    "      - {allow: 'https://10.20.0.1/'}\n"
+	    "      - {include: preset/npm, credentials: {token: github}}\n"
+	    "      - {allow: 'https://b.test/', methods: [GTE]}\n";
+	char good[sizeof(policy)];
+	struct bed b;
+
+	(void)state;
+	bed_load(&b, "version: 1\nprivte: []\n", policy);
+	assert_null(b.owner);
+	assert_null(b.program);
+	assert_string_equal(buf_text(&b.text),
+	    "owner.yaml:2:1: unknown key `privte`; did you mean `private`?\n"
+	    "policy.yaml:9:46: unknown method `GTE`; did you mean `GET`?\n"
+	    "policy.yaml:5:51: warning: the configuration has errors: this, "
+	    "and what else the policy takes from it (credentials, `private:`), "
+	    "was not checked\n"
+	    "policy.yaml:8:45: warning: no rule in `preset/npm` names a "
+	    "credential `token`\n");
+	bed_release(&b);
+
+	/* Without that error too there is no program: its credentials are not
+	 * known. */
+	memcpy(good, policy, sizeof(good));
+	memcpy(strstr(good, "GTE"), "GET", 3);
+	bed_load(&b, "version: 1\nprivte: []\n", good);
+	assert_null(b.program);
+	bed_release(&b);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(owner_says_what_is_wrong),
 		cmocka_unit_test(owner_holds_policies_within_it),
+		cmocka_unit_test(owner_with_errors_makes_no_false_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
