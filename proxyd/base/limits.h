@@ -80,6 +80,9 @@
 	X(GZIP_RATIO, 200, "bytes that one byte of gzip may become in a body of git's") \
 	X(GZIP_RATIO_FROM, 65536, "bytes of such a body before that counts")   \
 	X(ADVERT_SIZE, 268435456, "what a git server answers to `info/refs`")   \
+	X(PUSH_LIST_MS, 30000, "time for the command list of a push")          \
+	X(PUSH_DRAIN_SIZE, 67108864, "read and dropped of a push that is refused") \
+	X(PUSH_DRAIN_MS, 60000, "time for that")                               \
 	X(PUSH_COMMANDS, 100, "commands of a push, unless a rule says `max_commands`") \
 	X(PUSH_OPTION_SIZE, 1024, "one push option that a rule can name")      \
 	X(PUSH_LIST_SIZE, 1048576, "command list of a push, its options included") \

@@ -16,8 +16,10 @@ static const struct {
 } phases[EXCHANGE_PHASE_COUNT] = {
 	/* HEAD arms its own: idle before its first byte, head behind it. */
 	[EXCHANGE_HEAD] = { "HEAD", TO(JUDGE) | TO(GONE), 0 },
-	[EXCHANGE_JUDGE] = { "JUDGE", TO(REACH) | TO(REFUSE) | TO(GONE),
-	    LIMIT_REFUSE_MS },
+	[EXCHANGE_JUDGE] = { "JUDGE",
+	    TO(READ) | TO(REACH) | TO(REFUSE) | TO(GONE), LIMIT_REFUSE_MS },
+	[EXCHANGE_READ] = { "READ", TO(REACH) | TO(REFUSE) | TO(GONE),
+	    LIMIT_PUSH_LIST_MS },
 	[EXCHANGE_REACH] = { "REACH", TO(ATTACH) | TO(REFUSE) | TO(GONE),
 	    LIMIT_DIAL_MS },
 	[EXCHANGE_ATTACH] = { "ATTACH", TO(SEND) | TO(REFUSE) | TO(GONE),
@@ -125,6 +127,7 @@ exchange_run(struct exchange *x)
 	    struct exchange *) = {
 		[EXCHANGE_HEAD] = exchange_step_head,
 		[EXCHANGE_JUDGE] = exchange_step_judge,
+		[EXCHANGE_READ] = exchange_step_read,
 		[EXCHANGE_REACH] = exchange_step_reach,
 		[EXCHANGE_ATTACH] = exchange_step_attach,
 		[EXCHANGE_SEND] = exchange_step_send,
@@ -198,7 +201,7 @@ exchange_may_continue(const struct exchange *x)
 void
 exchange_allow(struct exchange *x)
 {
-	if (x->phase == EXCHANGE_JUDGE)
+	if (x->phase == EXCHANGE_JUDGE || x->phase == EXCHANGE_READ)
 		x->answer_yes = true;
 }
 

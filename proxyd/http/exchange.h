@@ -4,7 +4,8 @@
  *
  *  phase   waits for                                    limit   then
  *  HEAD    the request's fields, whole                  head    JUDGE GONE
- *  JUDGE   the verdict, and that it is recorded         refuse  REACH REFUSE GONE
+ *  JUDGE   the verdict, and that it is recorded         refuse  READ REACH REFUSE GONE
+ *  READ    what the owner has to read of the body       list    REACH REFUSE GONE
  *  REACH   an upstream connection: pooled, or a dial    dial    ATTACH REFUSE GONE
  *  ATTACH  the credential, released by the keeper       release SEND REFUSE GONE
  *  SEND    request to upstream; its answer may begin    idle    ANSWER TUNNEL REACH REFUSE GONE
@@ -27,6 +28,7 @@
 #ifndef HTTP_EXCHANGE_H
 #define HTTP_EXCHANGE_H
 
+#include "http/exchange_ops.h"
 #include "http/refuse.h"
 #include "http/way.h"
 #include "net/timer.h"
@@ -35,6 +37,7 @@
 enum exchange_phase {
 	EXCHANGE_HEAD,
 	EXCHANGE_JUDGE,
+	EXCHANGE_READ,
 	EXCHANGE_REACH,
 	EXCHANGE_ATTACH,
 	EXCHANGE_SEND,
@@ -46,47 +49,10 @@ enum exchange_phase {
 	EXCHANGE_PHASE_COUNT
 };
 
-struct exchange;
 struct exchange_version;
 
 /* On both sides: none is translated into another. */
 extern const struct exchange_version exchange_h1, exchange_h2;
-
-/* What an exchange asks of its owner; `arg` is given to each. */
-struct exchange_ops {
-	/*
-	 * The head was read (x->req), or can never be (x->is_bad, x->fail).
-	 * Answer by exchange_allow() or exchange_refuse().
-	 */
-	void (*judge)(struct exchange *x, void *arg);
-	/*
-	 * An upstream connection is wanted, a new one if x->want_fresh.
-	 * Answer by exchange_reached() or exchange_refuse().
-	 */
-	void (*reach)(struct exchange *x, void *arg);
-	/* What is to be attached?  exchange_attached(), exchange_refuse(). */
-	void (*attach)(struct exchange *x, void *arg);
-	/* The head with the credentials was put: wipe them. */
-	void (*sent)(struct exchange *x, void *arg);
-	/*
-	 * The response's head came (x->res), 1xx too: change its fields, add
-	 * stages to x->down.  False: refuse it; x->refusal is filled in.
-	 */
-	bool (*answered)(struct exchange *x, void *arg);
-	/*
-	 * HTTP/2: trailers came, of the request (`up`) or of the answer; their
-	 * memory is `head`: change what may not pass.  False with *fail set:
-	 * they do not.
-	 */
-	bool (*trailers)(struct exchange *x, bool up,
-	    const struct field_list *fields, struct buf *head,
-	    struct parse_fail *fail);
-	/* Everything ended well: the connection may be used again. */
-	void (*keep)(struct exchange *x, struct stream *upstream, void *arg);
-	/* Once, in DONE or GONE: forget pending questions, write the record. */
-	void (*ended)(struct exchange *x, void *arg);
-	void (*on_limit)(void *arg); /* the timer: call exchange_run() */
-};
 
 /* Credentials: written last into the head, and behind the query. */
 struct exchange_slots {
@@ -124,7 +90,8 @@ struct exchange {
 	uint64_t started_ms, moved;    /* by clock_ms(); bytes at last look */
 	unsigned status;	       /* given to the client; 0: none */
 	unsigned n_informational;
-	size_t drained;	       /* HTTP/2, REFUSE: of the request, dropped */
+	size_t drained;	       /* REFUSE: of the request, dropped */
+	size_t told;	       /* ... and of refusal.last, put */
 	uint32_t origin_error; /* HTTP/2: of the stream that it reset */
 	bool had_trailers;     /* HTTP/2: of the request, passed on */
 	bool asked;	       /* the phase's question was put */
@@ -136,6 +103,9 @@ struct exchange {
 	bool head_sent;	       /* bytes went to this upstream connection */
 	bool skip_cookies;     /* set by judge: Set-Cookie is left out */
 	bool upgrade;	       /* set by judge: it asks for a WebSocket */
+	bool reads;	/* set by judge: its owner reads of the body first */
+	bool feeds;	/* by exchange_feed(): its owner makes the body */
+	bool has_ended; /* REFUSE: all of refusal.last was put */
 	bool close;	/* no other exchange on the client's connection */
 	bool begun;	/* the first byte of a head was seen */
 	bool answering; /* bytes of an answer were put to the client */
@@ -173,6 +143,24 @@ void exchange_attached(struct exchange *x, const struct exchange_slots *slots);
  */
 void exchange_refuse(struct exchange *x, enum reason reason,
     const char *detail);
+
+/* --- the body of the request, for its owner ------------------------------ */
+
+/*
+ * The next run of it as it came, but for framing; from READ on, by none but an
+ * owner who reads or feeds.  PARSE_MORE: in->n bytes, 0 if none has come.
+ * PARSE_DONE: it has ended.  PARSE_BAD: cut, or its framing is wrong.
+ */
+MUST_USE enum parse exchange_pull(struct exchange *x, struct slice *in,
+    struct parse_fail *fail);
+/* Drop `n` bytes of that run. */
+void exchange_pulled(struct exchange *x, size_t n);
+
+/*
+ * The owner makes the body that goes up, see `feed`; before exchange_allow() in
+ * READ.  kind: HTTP_BODY_LENGTH with its bytes, or HTTP_BODY_OPEN.
+ */
+void exchange_feed(struct exchange *x, enum http_body kind, uint64_t length);
 
 const char *exchange_phase_name(enum exchange_phase p);
 bool exchange_may_follow(enum exchange_phase from, enum exchange_phase to);

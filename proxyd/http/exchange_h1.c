@@ -121,6 +121,12 @@ move_down(struct exchange *x, struct parse_fail *fail)
 	return h1_way_move(&x->down, x->upstream, x->client, fail);
 }
 
+static enum parse
+pull(struct exchange *x, struct slice *in, struct parse_fail *fail)
+{
+	return h1_way_pull(&x->up, x->client, in, fail);
+}
+
 static enum exchange_step
 client_lost(struct exchange *x)
 {
@@ -172,6 +178,8 @@ const struct exchange_version exchange_h1 = {
 	.put_response = put_response,
 	.move_up = move_up,
 	.move_down = move_down,
+	.pull = pull,
+	.put = h1_way_put,
 	.client_lost = client_lost,
 	.upstream_lost = upstream_lost,
 	.may_repeat = may_repeat,

@@ -100,6 +100,12 @@ may_repeat(const struct exchange *x)
 	    x->req.body == HTTP_BODY_NONE && exchange_is_idempotent(x);
 }
 
+static enum parse
+pull(struct exchange *x, struct slice *in, struct parse_fail *fail)
+{
+	return h2_way_pull(&x->up, x->client, in, fail);
+}
+
 static enum exchange_step
 client_lost(struct exchange *x)
 {
@@ -203,6 +209,8 @@ const struct exchange_version exchange_h2 = {
 	.put_response = put_response,
 	.move_up = move_up,
 	.move_down = move_down,
+	.pull = pull,
+	.put = h2_way_put,
 	.client_lost = client_lost,
 	.upstream_lost = upstream_lost,
 	.may_repeat = may_repeat,

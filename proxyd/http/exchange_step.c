@@ -55,13 +55,23 @@ exchange_step_head(struct exchange *x)
 	return EXCHANGE_WAIT;
 }
 
+/* Where a yes leads. */
+static enum exchange_phase
+behind(const struct exchange *x)
+{
+	if (x->phase == EXCHANGE_JUDGE && x->reads)
+		return EXCHANGE_READ;
+	if (x->phase == EXCHANGE_JUDGE)
+		return EXCHANGE_REACH;
+	return x->phase == EXCHANGE_REACH ? EXCHANGE_ATTACH : EXCHANGE_SEND;
+}
+
 /*
  * Put the phase's question once and see whether it was answered.  A client
  * that is gone needs no answer; one that only ended its side does.
  */
 static enum exchange_step
-ask(struct exchange *x, void (*question)(struct exchange *, void *),
-    enum exchange_phase next)
+ask(struct exchange *x, void (*question)(struct exchange *, void *))
 {
 	if (stream_is_broken(x->client))
 		return x->version->client_lost(x);
@@ -72,7 +82,7 @@ ask(struct exchange *x, void (*question)(struct exchange *, void *),
 	if (x->refused)
 		return exchange_fail(x, x->refusal.reason, x->fail.detail);
 	if (x->answer_yes)
-		return exchange_enter(x, next);
+		return exchange_enter(x, behind(x));
 	return EXCHANGE_WAIT;
 }
 
@@ -82,7 +92,7 @@ exchange_step_judge(struct exchange *x)
 	if (x->expired)
 		return exchange_fail(x, REASON_AUDIT_FULL,
 		    "the record could not be written in time");
-	return ask(x, x->ops->judge, EXCHANGE_REACH);
+	return ask(x, x->ops->judge);
 }
 
 enum exchange_step
@@ -93,7 +103,7 @@ exchange_step_reach(struct exchange *x)
 		return exchange_fail(x, REASON_UP_CONNECT,
 		    "no connection in time");
 	}
-	return ask(x, x->ops->reach, EXCHANGE_ATTACH);
+	return ask(x, x->ops->reach);
 }
 
 enum exchange_step
@@ -102,7 +112,7 @@ exchange_step_attach(struct exchange *x)
 	if (x->expired)
 		return exchange_fail(x, REASON_CRED_UNAVAILABLE,
 		    "no credential in time");
-	return ask(x, x->ops->attach, EXCHANGE_SEND);
+	return ask(x, x->ops->attach);
 }
 
 /* --- SEND ---------------------------------------------------------------- */
@@ -119,6 +129,10 @@ send_head(struct exchange *x)
 	r.parameters = x->credentials.parameters;
 	r.n_parameters = x->credentials.n_parameters;
 	r.upgrade = x->upgrade;
+	if (x->feeds) {
+		r.body = x->up.out;
+		r.length = x->up.length;
+	}
 	bool ok = x->version->put_request(x, &r);
 	x->credentials = (struct exchange_slots){ NULL };
 	x->head_sent = true;
@@ -165,7 +179,8 @@ carry_up(struct exchange *x, enum exchange_step *step)
 		x->close = true;
 		return true;
 	}
-	enum parse p = x->version->move_up(x, &fail);
+	enum parse p = x->feeds ? exchange_move_own(x, &fail) :
+				  x->version->move_up(x, &fail);
 	x->bytes_up += x->up.n - before;
 	if (p == PARSE_BAD) {
 		*step = fail.reason == REASON_CLIENT_ABORT ?
@@ -324,5 +339,8 @@ exchange_step_refuse(struct exchange *x)
 {
 	if (stream_is_broken(x->client))
 		return x->version->client_lost(x);
-	return x->version->refuse(x);
+	if (!x->asked && x->ops->refusing != NULL)
+		x->ops->refusing(x, x->arg);
+	return x->refusal.for_git ? exchange_refuse_git(x) :
+				    x->version->refuse(x);
 }

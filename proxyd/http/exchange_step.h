@@ -27,6 +27,12 @@ struct exchange_version {
 	/* Move what can be moved of a body; as h1_way_move(). */
 	enum parse (*move_up)(struct exchange *x, struct parse_fail *fail);
 	enum parse (*move_down)(struct exchange *x, struct parse_fail *fail);
+	/* The next run of the request's body, for its owner; as h1_way_pull(). */
+	enum parse (*pull)(struct exchange *x, struct slice *in,
+	    struct parse_fail *fail);
+	/* Put bytes that are the owner's; as h1_way_put(). */
+	bool (*put)(struct way *w, struct stream *to, struct slice data,
+	    bool last);
 	/* x->client is broken: GONE, with the reason. */
 	enum exchange_step (*client_lost)(struct exchange *x);
 	/* Upstream was lost before an answer, and will not be asked again. */
@@ -80,8 +86,15 @@ enum exchange_step exchange_fail(struct exchange *x, enum reason reason,
 /* Drop the upstream connection; `reset` where a message was cut. */
 void exchange_drop_upstream(struct exchange *x, bool reset);
 
+/* What the owner makes of the body, instead of move_up(): exchange_own.c. */
+MUST_USE enum parse exchange_move_own(struct exchange *x,
+    struct parse_fail *fail);
+/* REFUSE with an answer that git reads to its end. */
+enum exchange_step exchange_refuse_git(struct exchange *x);
+
 enum exchange_step exchange_step_head(struct exchange *x);
 enum exchange_step exchange_step_judge(struct exchange *x);
+enum exchange_step exchange_step_read(struct exchange *x);
 enum exchange_step exchange_step_reach(struct exchange *x);
 enum exchange_step exchange_step_attach(struct exchange *x);
 enum exchange_step exchange_step_send(struct exchange *x);

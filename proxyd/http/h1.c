@@ -124,6 +124,12 @@ put_end(struct way *w, struct stream *to)
 	return w->out != HTTP_BODY_OPEN || stream_put(to, SLICE(H1_LAST_CHUNK));
 }
 
+bool
+h1_way_put(struct way *w, struct stream *to, struct slice data, bool last)
+{
+	return put_data(w, to, data) && (!last || put_end(w, to));
+}
+
 /* One run of data through the stages.  `last`: it is the end. */
 static enum parse
 carry(struct way *w, struct stream *to, struct slice data, bool last,
@@ -131,7 +137,7 @@ carry(struct way *w, struct stream *to, struct slice data, bool last,
 {
 	if (!way_pass(w, &data, last, fail))
 		return PARSE_BAD;
-	if (!put_data(w, to, data) || (last && !put_end(w, to))) {
+	if (!h1_way_put(w, to, data, last)) {
 		/* A side that is lost is seen as such by the caller. */
 		*fail = (struct parse_fail){ REASON_INTERNAL,
 			"body does not fit", 0 };
@@ -171,4 +177,44 @@ h1_way_move(struct way *w, struct stream *from, struct stream *to,
 			return PARSE_MORE;
 	}
 	return PARSE_DONE;
+}
+
+/* Nothing lies there of it. */
+static enum parse
+pull_end(const struct way *w, const struct stream *from,
+    struct parse_fail *fail)
+{
+	if (stream_is_eof(from) && h1_body_may_end(&w->in))
+		return PARSE_DONE;
+	if (stream_is_eof(from))
+		return way_cut(w, "ended inside a body", fail);
+	return stream_is_broken(from) ? way_cut(w, "lost inside a body", fail) :
+					PARSE_MORE;
+}
+
+enum parse
+h1_way_pull(struct way *w, struct stream *from, struct slice *in,
+    struct parse_fail *fail)
+{
+	enum parse p = PARSE_MORE;
+
+	*in = (struct slice){ 0 };
+	while (w->run == 0) {
+		struct slice peek = stream_peek(from), data = { 0 };
+		size_t used = 0;
+
+		if (w->in.kind != HTTP_BODY_UNTIL_CLOSE &&
+		    h1_body_may_end(&w->in))
+			return PARSE_DONE;
+		if (peek.n == 0)
+			return pull_end(w, from, fail);
+		p = h1_body_take(&w->in, peek, &data, &used, fail);
+		if (p == PARSE_BAD)
+			return PARSE_BAD;
+		/* The data ends what was used: framing stands before it. */
+		stream_take(from, used - data.n);
+		w->run = data.n;
+	}
+	*in = slice_first(stream_peek(from), w->run);
+	return PARSE_MORE;
 }

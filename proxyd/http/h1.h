@@ -38,4 +38,17 @@ MUST_USE enum parse h1_read_response(struct stream *s, struct slice method,
 MUST_USE enum parse h1_way_move(struct way *w, struct stream *from,
     struct stream *to, struct parse_fail *fail);
 
+/*
+ * Or give the body to its owner: the next run of its data, without framing.
+ * PARSE_MORE: in->n bytes, none if none has come.  PARSE_DONE: it is over.
+ * PARSE_BAD as above.  way_pulled() drops what was read; a body that was begun
+ * in this way goes on in it.
+ */
+MUST_USE enum parse h1_way_pull(struct way *w, struct stream *from,
+    struct slice *in, struct parse_fail *fail);
+
+/* Put bytes of the owner's, framed as w->out says, and the end behind them. */
+MUST_USE bool h1_way_put(struct way *w, struct stream *to, struct slice data,
+    bool last);
+
 #endif

@@ -39,3 +39,28 @@ h2_way_move(struct way *w, struct stream *from, struct stream *to,
 		    PARSE_MORE;
 	}
 }
+
+enum parse
+h2_way_pull(struct way *w, struct stream *from, struct slice *in,
+    struct parse_fail *fail)
+{
+	*in = stream_peek(from);
+	w->run = in->n;
+	if (in->n != 0)
+		return PARSE_MORE;
+	if (stream_is_eof(from))
+		return PARSE_DONE;
+	return stream_is_broken(from) ? way_cut(w, "lost inside a body", fail) :
+					PARSE_MORE;
+}
+
+bool
+h2_way_put(struct way *w, struct stream *to, struct slice data, bool last)
+{
+	if (data.n != 0 && !stream_put(to, data))
+		return false;
+	if (last)
+		stream_shut(to);
+	w->done = last;
+	return true;
+}

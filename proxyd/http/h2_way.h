@@ -19,4 +19,10 @@
 MUST_USE enum parse h2_way_move(struct way *w, struct stream *from,
     struct stream *to, struct parse_fail *fail);
 
+/* As h1_way_pull() and h1_way_put(); `last`: END_STREAM. */
+MUST_USE enum parse h2_way_pull(struct way *w, struct stream *from,
+    struct slice *in, struct parse_fail *fail);
+MUST_USE bool h2_way_put(struct way *w, struct stream *to, struct slice data,
+    bool last);
+
 #endif

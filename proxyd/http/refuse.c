@@ -13,6 +13,8 @@ refusal_init(struct refusal *r)
 	*r = (struct refusal){ .reason = REASON_INTERNAL };
 	buf_init(&r->what, REFUSAL_TEXT_MAX);
 	buf_init(&r->policy, REFUSAL_TEXT_MAX);
+	buf_init(&r->first, REFUSAL_FIRST_MAX);
+	buf_init(&r->last, REFUSAL_LAST_MAX);
 }
 
 void
@@ -20,6 +22,8 @@ refusal_release(struct refusal *r)
 {
 	buf_release(&r->what);
 	buf_release(&r->policy);
+	buf_release(&r->first);
+	buf_release(&r->last);
 }
 
 void
@@ -205,6 +209,14 @@ refusal_status(const struct refusal *r)
 	return r->grpc ? 200 : refusal_http_status(r);
 }
 
+const char *
+refusal_type(const struct refusal *r, const struct http_request *req)
+{
+	if (r->type != NULL)
+		return r->type;
+	return refusal_is_json(req) ? REFUSAL_JSON : REFUSAL_TEXT;
+}
+
 bool
 refusal_is_json(const struct http_request *req)
 {
@@ -215,7 +227,9 @@ void
 refusal_put_body(const struct refusal *r, const char *flow,
     const struct http_request *req, struct buf *body)
 {
-	if (refusal_is_json(req))
+	if (r->type != NULL)
+		buf_put(body, buf_slice(&r->first));
+	else if (refusal_is_json(req))
 		put_json(r, refusal_status(r), flow, body);
 	else
 		put_text(r, flow, body);
@@ -240,8 +254,7 @@ refusal_put(const struct refusal *r, struct stream *s, const char *flow,
 	    "X-Content-Type-Options: nosniff\r\n"
 	    "Duenna-Reason: %s\r\n"
 	    "Duenna-Flow: %s\r\n",
-	    status, phrase(status),
-	    refusal_is_json(req) ? REFUSAL_JSON : REFUSAL_TEXT, body.n,
+	    status, phrase(status), refusal_type(r, req), body.n,
 	    reason_name(r->reason), flow);
 	if (r->retry_after_s != 0) /* RFC 9110 10.2.3 */
 		buf_putf(&answer, "Retry-After: %u\r\n", r->retry_after_s);

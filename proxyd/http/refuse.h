@@ -23,6 +23,9 @@
 #define REFUSAL_LINE_MAX (2 * REFUSAL_TEXT_MAX + 512)
 /* In JSON both stand twice, and what policy says may be escaped. */
 #define REFUSAL_BODY_MAX (6 * REFUSAL_LINE_MAX)
+/* Of an owner's text: a report has a line for each of 1,000 refs. */
+#define REFUSAL_FIRST_MAX 16384
+#define REFUSAL_LAST_MAX 2097152
 #define REFUSAL_TEXT "text/plain; charset=utf-8"
 #define REFUSAL_JSON "application/problem+json"
 
@@ -34,7 +37,15 @@ struct refusal {
 	uint32_t retry_after_s; /* 0: nobody knows */
 	struct buf
 	    what; /* owned; "DELETE https://h/p", escaped; may be empty */
-	struct buf policy;    /* owned; which rule was missing; may be empty */
+	struct buf policy; /* owned; which rule was missing; may be empty */
+	/*
+	 * Text of the owner's instead of ours, of this type.  With `for_git` it
+	 * is an answer that git reads to its end: `first` goes at once, `last`
+	 * once the request was read, and the connection may go on.
+	 */
+	const char *type;	/* NULL: ours */
+	struct buf first, last; /* owned */
+	bool for_git;
 	struct slice rule;    /* borrowed; the rule that decided, or empty */
 	struct slice allowed; /* borrowed; pattern of the nearest rule */
 };
@@ -59,6 +70,8 @@ unsigned refusal_http_status(const struct refusal *r);
 /* Its body and what kind that is, as what `req` accepts prefers it. */
 void refusal_put_body(const struct refusal *r, const char *flow,
     const struct http_request *req, struct buf *body);
+const char *refusal_type(const struct refusal *r,
+    const struct http_request *req);
 bool refusal_is_json(const struct http_request *req);
 
 /*

@@ -17,8 +17,7 @@ put_fields(const struct refusal *r, const char *flow,
     const struct http_request *req, char retry[16], struct field_list *fields)
 {
 	fields->n = 0;
-	add(fields, "content-type",
-	    refusal_is_json(req) ? REFUSAL_JSON : REFUSAL_TEXT);
+	add(fields, "content-type", refusal_type(r, req));
 	add(fields, "cache-control", "no-store");
 	add(fields, "x-content-type-options", "nosniff");
 	add(fields, "duenna-reason", reason_name(r->reason));

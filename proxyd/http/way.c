@@ -56,6 +56,13 @@ way_pass(struct way *w, struct slice *data, bool last, struct parse_fail *fail)
 	return true;
 }
 
+void
+way_pulled(struct way *w, struct stream *from, size_t n)
+{
+	stream_take(from, n);
+	w->run -= n;
+}
+
 enum parse
 way_cut(const struct way *w, const char *detail, struct parse_fail *fail)
 {

@@ -18,6 +18,7 @@ struct way {
 	uint64_t n, length;   /* bytes of it put; of LENGTH: to be put */
 	bool has_end;	      /* its end is said beside its length: HTTP/2 */
 	bool done;	      /* its end was put too */
+	size_t run;	      /* pulled: data at the front of its source */
 	struct stages stages; /* owned */
 };
 
@@ -37,6 +38,9 @@ size_t way_portion(const struct way *w, const struct stream *to);
  */
 MUST_USE bool way_pass(struct way *w, struct slice *data, bool last,
     struct parse_fail *fail);
+
+/* Drop `n` bytes of the run that was pulled off `from`. */
+void way_pulled(struct way *w, struct stream *from, size_t n);
 
 /* The source ended too early: PARSE_BAD, with the reason of its side. */
 enum parse way_cut(const struct way *w, const char *detail,

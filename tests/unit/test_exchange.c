@@ -46,7 +46,10 @@ exchange_table_has_no_way_round_the_verdict(void **state)
 		assert_true(!exchange_may_follow(from, EXCHANGE_ATTACH) ||
 		    from == EXCHANGE_REACH);
 		assert_true(!exchange_may_follow(from, EXCHANGE_REACH) ||
-		    from == EXCHANGE_JUDGE || from == EXCHANGE_SEND);
+		    from == EXCHANGE_JUDGE || from == EXCHANGE_READ ||
+		    from == EXCHANGE_SEND);
+		assert_true(!exchange_may_follow(from, EXCHANGE_READ) ||
+		    from == EXCHANGE_JUDGE);
 	}
 }
 

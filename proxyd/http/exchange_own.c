@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A request's body in the hands of the exchange's owner: read before anything
+ * goes upstream (READ), made by the owner where it goes up, and dropped behind
+ * an answer that git has to read to its end.
+ */
+#include "http/exchange_step.h"
+
+enum parse
+exchange_pull(struct exchange *x, struct slice *in, struct parse_fail *fail)
+{
+	return x->version->pull(x, in, fail);
+}
+
+void
+exchange_pulled(struct exchange *x, size_t n)
+{
+	way_pulled(&x->up, x->client, n);
+}
+
+void
+exchange_feed(struct exchange *x, enum http_body kind, uint64_t length)
+{
+	x->feeds = true;
+	x->up.out = kind;
+	x->up.length = kind == HTTP_BODY_LENGTH ? length : 0;
+	x->up.n = 0;
+	x->up.done = false;
+}
+
+/* --- READ ---------------------------------------------------------------- */
+
+/* A client that waits for leave to send gets it from us (RFC 9110 10.1.1). */
+static bool
+ask_for_body(struct exchange *x)
+{
+	static const struct field_list none;
+	struct http_new_response r = {
+		.status = 100,
+		.phrase = SLICE("Continue"),
+		.fields = &none,
+		.body = HTTP_BODY_NONE,
+	};
+
+	if (x->req.expect != HTTP_EXPECT_CONTINUE)
+		return true;
+	x->req.expect = HTTP_EXPECT_NONE;
+	return x->version->put_response(x, &r);
+}
+
+enum exchange_step
+exchange_step_read(struct exchange *x)
+{
+	if (stream_is_broken(x->client))
+		return x->version->client_lost(x);
+	if (x->expired) {
+		x->refusal.status = 408;
+		return exchange_fail(x, REASON_LIMIT_TIME,
+		    "the command list did not come in time");
+	}
+	if (!x->asked && !ask_for_body(x))
+		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+	x->asked = true;
+	if (!x->refused && !x->answer_yes)
+		x->ops->read(x, x->arg);
+	if (x->refused)
+		return exchange_fail(x, x->refusal.reason, x->fail.detail);
+	return x->answer_yes ? exchange_enter(x, EXCHANGE_REACH) :
+			       EXCHANGE_WAIT;
+}
+
+/* --- SEND ---------------------------------------------------------------- */
+
+enum parse
+exchange_move_own(struct exchange *x, struct parse_fail *fail)
+{
+	enum parse p = PARSE_MORE;
+	struct slice out;
+
+	do {
+		size_t room = way_portion(&x->up, x->upstream);
+
+		out = (struct slice){ 0 };
+		if (room == 0)
+			return PARSE_MORE;
+		p = x->ops->feed(x, room, &out, fail, x->arg);
+		if (p == PARSE_BAD ||
+		    !way_pass(&x->up, &out, p == PARSE_DONE, fail))
+			return PARSE_BAD;
+		if (!x->version->put(&x->up, x->upstream, out,
+			p == PARSE_DONE)) {
+			*fail = (struct parse_fail){ REASON_INTERNAL,
+				"body does not fit", 0 };
+			return PARSE_BAD;
+		}
+	} while (p == PARSE_MORE && out.n != 0);
+	return p;
+}
+
+/* --- REFUSE, for git ----------------------------------------------------- */
+
+/* Read on and drop; as exchange_pull(). */
+static enum parse
+drain(struct exchange *x)
+{
+	struct parse_fail fail;
+	struct slice in;
+	enum parse p = exchange_pull(x, &in, &fail);
+
+	while (p == PARSE_MORE && in.n != 0) {
+		x->drained += in.n;
+		exchange_pulled(x, in.n);
+		p = exchange_pull(x, &in, &fail);
+	}
+	return p;
+}
+
+static void
+add(struct field_list *fields, const char *name, const char *value)
+{
+	/* The list has room for these few. */
+	if (!field_add(fields, slice_of_str(name), slice_of_str(value)))
+		fields->n = 0;
+}
+
+/*
+ * The head and what goes at once.  A request that is whole gets an answer with
+ * a length; never "Connection: close" before it is: git takes that for the end
+ * of its upload.
+ */
+static bool
+begin(struct exchange *x, bool whole)
+{
+	const struct refusal *refusal = &x->refusal;
+	struct field_list fields = { .n = 0 };
+	struct http_new_response r = {
+		.status = refusal_status(refusal),
+		.phrase = SLICE("OK"),
+		.fields = &fields,
+		.body = whole ? HTTP_BODY_LENGTH : HTTP_BODY_OPEN,
+		.has_length = whole,
+		.length = refusal->first.n + refusal->last.n,
+		.close = whole && !x->req.keep_alive,
+	};
+
+	add(&fields, "content-type", refusal->type);
+	add(&fields, "cache-control", "no-cache");
+	add(&fields, "x-content-type-options", "nosniff");
+	add(&fields, "duenna-reason", reason_name(refusal->reason));
+	add(&fields, "duenna-flow", x->flow);
+	x->asked = x->answering = true;
+	x->close = !x->req.keep_alive;
+	x->status = r.status;
+	x->res.status = 0; /* what upstream said is not told */
+	x->bytes_down += refusal->first.n + refusal->last.n;
+	way_set(&x->down, r.body, r.body, r.length);
+	return x->version->put_response(x, &r) &&
+	    x->version->put(&x->down, x->client, buf_slice(&refusal->first),
+		false);
+}
+
+/*
+ * The request was read to its end, and so may the answer be: what there is room
+ * for, then its end.
+ */
+static bool
+tell(struct exchange *x)
+{
+	struct slice left = slice_from(buf_slice(&x->refusal.last), x->told);
+	struct slice now = slice_first(left, stream_room(x->client));
+	bool last = now.n == left.n;
+
+	if (x->has_ended || (now.n == 0 && !last))
+		return true;
+	x->told += now.n;
+	x->has_ended = last;
+	timer_set(&x->limit, LIMIT_REFUSE_MS);
+	return x->version->put(&x->down, x->client, now, last);
+}
+
+static bool
+has_left(const struct exchange *x)
+{
+	if (!x->has_ended)
+		return false;
+	return x->version->has_end ? stream_is_shut(x->client) :
+				     stream_backlog(x->client) == 0;
+}
+
+enum exchange_step
+exchange_refuse_git(struct exchange *x)
+{
+	enum parse p = drain(x);
+	bool good = p != PARSE_BAD;
+
+	if (x->drained > LIMIT_PUSH_DRAIN_SIZE && p == PARSE_MORE)
+		good = false;
+	if (!good || x->expired)
+		return exchange_lose(x, REASON_CLIENT_ABORT,
+		    "the refused push was not read to its end");
+	if (!x->asked && (p == PARSE_DONE || !x->req.is_http10) &&
+	    exchange_head_fits(x)) {
+		timer_set(&x->limit, LIMIT_PUSH_DRAIN_MS);
+		good = begin(x, p == PARSE_DONE);
+	}
+	if (good && x->asked && p == PARSE_DONE)
+		good = tell(x);
+	if (!good)
+		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");
+	return has_left(x) ? exchange_enter(x, EXCHANGE_DONE) : EXCHANGE_WAIT;
+}
