@@ -4,9 +4,9 @@
  * handed open, and answers with an image in a sealed memfd, or with what is
  * wrong.  Neither has network or secret: YAML is read here and nowhere else.
  *
- * The steward reads the owner's configuration, and opens the bundles of
- * certificates that it names.  The clerk reads a policy, which may be a
- * stranger's: it can open nothing at all.
+ * The steward reads the owner's configuration and the bundles of certificates
+ * that it names.  The clerk reads a policy, which may be a stranger's.  Neither
+ * can open anything: each asks the monitor for what its files name.
  */
 #include <sys/mman.h>
 
@@ -53,27 +53,6 @@ dir_of(int fd, struct slice name, char *room, size_t size)
 	return load_dir_of(name);
 }
 
-/* A file that the configuration names: a bundle of roots. */
-static const char *
-open_root(void *ctx, struct slice path, struct buf *out)
-{
-	struct load_report report = { 0 };
-	char name[4096];
-
-	(void)ctx;
-	if (path.n >= sizeof(name))
-		return "the path is too long";
-	memcpy(name, path.p, path.n);
-	name[path.n] = '\0';
-	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0)
-		return strerror(errno);
-	bool good = load_read_file(fd, path, false, out, &report);
-	close(fd);
-	load_report_release(&report);
-	return good ? NULL : "cannot be read";
-}
-
 /* The answer to our INCLUDE: nothing else is meant for us now but a PING. */
 static bool
 wait_included(struct msg *m)
@@ -101,13 +80,15 @@ wait_included(struct msg *m)
 	}
 }
 
-/* Ask the monitor for a file: which one it may be, that one knows. */
-static const char *
-open_included(void *ctx, uint32_t from, struct slice path,
-    struct load_included *out)
+/*
+ * Ask the monitor for a file, which one it may be, that one knows.  The
+ * descriptor, or -1 and `why`, which stays until the next.
+ */
+static int
+ask_file(const struct clerk *c, uint32_t from, struct slice path,
+    uint32_t *number, const char **why)
 {
-	static char why[512];
-	struct clerk *c = ctx;
+	static char told[512];
 	struct msg m = { .op = OP_INCLUDE, .id = c->msg->id };
 	uint8_t body[8192];
 	struct wr w = wr_of(body, sizeof(body));
@@ -116,28 +97,58 @@ open_included(void *ctx, uint32_t from, struct slice path,
 	wr_u16(&w, (uint16_t)from);
 	wr_slice16(&w, path);
 	m.body = wr_slice(&w);
+	*why = "the path is too long";
 	if (w.bad)
-		return "the path is too long";
-	if (c->n_includes == LIMIT_POLICY_INCLUDES)
-		return "too many includes";
+		return -1;
+	*why = "the monitor does not answer";
 	if (msg_send(ROLE_MONITOR_FD, &m, &err) != 0 || !wait_included(&m))
-		return "the monitor does not answer";
+		return -1;
 	struct rd r = rd_of(m.body);
 	bool good = rd_u8(&r) == 1;
-	out->number = rd_u16(&r);
-	struct slice text = rd_slice16(&r);
-	text = slice_first(text, sizeof(why) - 1);
+	*number = rd_u16(&r);
+	struct slice text = slice_first(rd_slice16(&r), sizeof(told) - 1);
 	if (text.n != 0)
-		memcpy(why, text.p, text.n);
-	why[text.n] = '\0';
+		memcpy(told, text.p, text.n);
+	told[text.n] = '\0';
+	*why = told;
 	int fd = good && rd_is_done(&r) ? msg_take_fd(&m, 0) : -1;
 	msg_close_fds(&m);
+	return fd;
+}
+
+/* A file that the configuration names: a bundle of certificates. */
+static const char *
+open_bundle(void *ctx, struct slice path, struct buf *out)
+{
+	struct load_report report = { 0 };
+	uint32_t number;
+	const char *why;
+	int fd = ask_file(ctx, 0, path, &number, &why);
+
+	if (fd < 0)
+		return why;
+	bool good = load_read_file(fd, path, false, out, &report);
+	close(fd);
+	load_report_release(&report);
+	return good ? NULL : "cannot be read, or is larger than 8 MiB";
+}
+
+static const char *
+open_included(void *ctx, uint32_t from, struct slice path,
+    struct load_included *out)
+{
+	struct clerk *c = ctx;
+	const char *why;
+
+	if (c->n_includes == LIMIT_POLICY_INCLUDES)
+		return "too many includes";
+	int fd = ask_file(c, from, path, &out->number, &why);
 	if (fd < 0)
 		return why;
 	struct buf *b = &c->includes[c->n_includes++];
 	struct load_report report = { 0 };
 	buf_init(b, LIMIT_POLICY_FILE_SIZE + 65536);
-	good = load_read_file(fd, path, false, b, &report);
+	bool good = load_read_file(fd, path, false, b, &report);
 	close(fd);
 	load_report_release(&report);
 	out->bytes = buf_slice(b);
@@ -179,7 +190,8 @@ load_owner_files(struct clerk *c)
 	}
 	struct load_owner_in in = { .files = files,
 		.n_files = n,
-		.open = open_root };
+		.open = open_bundle,
+		.ctx = c };
 	bool roots = rd_u8(&r) == OPS_LOAD_ROOTS;
 	in.home = rd_slice16(&r);
 	if (!good || !rd_is_done(&r))

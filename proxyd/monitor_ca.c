@@ -11,6 +11,16 @@
 #include "certs/given.h"
 #include "proxyd/monitor_ca.h"
 
+/* What is wrong with the one of that kind; OWNER_CA_KINDS: with its key. */
+static void
+fail(struct monitor *m, enum owner_ca which, const char *what, struct slice why)
+{
+	struct owner_place at = owner_ca_place(m->owner, which);
+
+	monitor_fail(m, "%.*s:%u:%u: %s of `ca:`: %.*s; nothing was run",
+	    SLICE_ARG(at.file), at.line, at.column, what, SLICE_ARG(why));
+}
+
 /* Answered before anything runs: what is wrong with it, or nothing. */
 static void
 on_taken(struct msg *msg, void *arg)
@@ -24,8 +34,7 @@ on_taken(struct msg *msg, void *arg)
 		return;
 	}
 	if (why.n != 0) {
-		monitor_fail(m, "`ca:` cannot be used: %.*s; nothing was run",
-		    SLICE_ARG(why));
+		fail(m, OWNER_CA_NOW, "`certificate`", why);
 		return;
 	}
 	m->ca_waits = false;
@@ -67,7 +76,7 @@ next_is_good(struct monitor *m)
 	const char *wrong = n == 0 ? NULL : given_check(certs, n, true);
 
 	if (wrong != NULL)
-		monitor_fail(m, "`next` of `ca:`: %s; nothing was run", wrong);
+		fail(m, OWNER_CA_NEXT, "`next`", slice_of_str(wrong));
 	return wrong == NULL;
 }
 
@@ -90,8 +99,7 @@ ca_send(struct monitor *m)
 	if (secret_read_own(path, bytes, sizeof(bytes), &n, &why))
 		result = ask(m, slice_of(bytes, n));
 	else
-		monitor_fail(m, "the key of `ca:`, %s: %s; nothing was run",
-		    path, why);
+		fail(m, OWNER_CA_KINDS, "`key`", slice_of_str(why));
 	explicit_bzero(bytes, sizeof(bytes));
 	return result;
 }

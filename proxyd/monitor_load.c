@@ -2,7 +2,8 @@
 /*
  * The steward and then the clerk: the first reads the owner's configuration
  * and the system's roots, the second the policy, which may be a stranger's.
- * Neither can forge what the other makes.
+ * Neither can forge what the other makes, and neither opens a file: as root
+ * they are another user, who may not go where the owner keeps his.
  */
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -127,7 +128,27 @@ on_owner(struct msg *msg, void *arg)
 		load_policy_start(m);
 }
 
-/* Open what the policy includes; the file is the clerk's to read. */
+/*
+ * A file of certificates that the owner's configuration names, wherever it is.
+ * A descriptor, or -1 and `why`.
+ */
+static int
+open_bundle(struct slice path, const char **why)
+{
+	char name[4096];
+
+	*why = "no path";
+	if (path.n == 0 || path.n >= sizeof(name) || path.p[0] != '/' ||
+	    memchr(path.p, '\0', path.n) != NULL)
+		return -1;
+	snprintf(name, sizeof(name), "%.*s", SLICE_ARG(path));
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		*why = strerror(errno);
+	return fd;
+}
+
+/* Open what a file that is loaded names; it is for the asker to read. */
 static void
 include(struct role_process *c, const struct msg *msg)
 {
@@ -142,12 +163,18 @@ include(struct role_process *c, const struct msg *msg)
 	enum err err = ERR_NONE;
 	int fd = -1;
 
-	if (rd_is_done(&r))
-		fd = policy_file_include(&m->files, from, path, &number, &why);
 	/* Its own ceiling is lower: it is no clerk of ours any more. */
-	if (m->files.n_asked > 2 * LIMIT_POLICY_INCLUDES) {
-		monitor_fail(m, "the clerk asks for files without end");
+	if (m->files.n_asked > 2 * LIMIT_POLICY_INCLUDES ||
+	    m->n_bundles > LIMIT_CERTIFICATE_FILES) {
+		monitor_fail(m, "the %s asks for files without end",
+		    role_name(c->role));
 		return;
+	}
+	if (rd_is_done(&r) && c->role == ROLE_STEWARD) {
+		m->n_bundles++;
+		fd = open_bundle(path, &why);
+	} else if (rd_is_done(&r)) {
+		fd = policy_file_include(&m->files, from, path, &number, &why);
 	}
 	wr_u8(&w, fd >= 0 ? 1 : 0);
 	wr_u16(&w, (uint16_t)number);

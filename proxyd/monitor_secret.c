@@ -173,8 +173,9 @@ send_one(struct monitor *m, uint32_t i)
 	else
 		found = read_variable(source, bytes, sizeof(bytes), &n, &why);
 	if (found == FOUND_WRONG && m->stage < STAGE_RUNNING) {
-		monitor_fail(m, "credential `%.*s`: %s: %s",
-		    SLICE_ARG(c.public.name), source, why);
+		monitor_fail(m, "%.*s:%u:%u: `%s`, the secret of `%.*s`: %s",
+		    SLICE_ARG(c.at.file), c.at.line, c.at.column, source,
+		    SLICE_ARG(c.public.name), why);
 		return -1;
 	}
 	if (found == FOUND_HERE && c.from == SECRET_FILE)

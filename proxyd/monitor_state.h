@@ -88,13 +88,14 @@ struct monitor {
 	struct event *heartbeat;   /* owned */
 	struct event *deadline;	   /* owned: of the stage */
 
-	struct policy_files files;    /* the policy and its includes */
-	int owner_fd, program_fd;     /* owned: sealed images; -1: not yet */
-	struct owner *owner;	      /* owned */
-	struct program *program;      /* owned */
-	char digest[7 + 64 + 1];      /* "sha256:…" of the program */
-	char name[48];		      /* of the sandbox */
-	char digits[5];		      /* of its name, if none was given */
+	struct policy_files files; /* the policy and its includes */
+	unsigned n_bundles;	  /* files that the steward had opened for it */
+	int owner_fd, program_fd; /* owned: sealed images; -1: not yet */
+	struct owner *owner;	  /* owned */
+	struct program *program;  /* owned */
+	char digest[7 + 64 + 1];  /* "sha256:…" of the program */
+	char name[48];		  /* of the sandbox */
+	char digits[5];		  /* of its name, if none was given */
 	int log_fd, state_fd, key_fd; /* owned; -1: none */
 	struct buf log_path, state_dir;
 	struct buf trust;	    /* certificate of the keeper's CA, DER */

@@ -68,6 +68,7 @@
 	X(POLICY_INCLUDES, 100, "includes of a program, each time it is included") \
 	X(POLICY_INCLUDE_DEPTH, 16, "includes inside of each other")           \
 	X(POLICY_PARAMETERS, 100, "parameters of a policy")                    \
+	X(CERTIFICATE_FILES, 256, "files of certificates that the owner names") \
 	X(HEARTBEAT_MS, 1000, "the monitor asks each role this often")         \
 	X(HEARTBEAT_MISSED_MS, 5000, "a role that is silent this long is killed") \
 	X(ECHO_HITS, 3, "masked answers before a route is refused")            \

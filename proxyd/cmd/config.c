@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <sys/stat.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,15 +18,13 @@ file_at(const char *file)
 	return (struct load_at){ slice_of_str(file), 0, 0 };
 }
 
-/* Open and read one file; false, with an error. */
+/* Open and read a file of the configuration; false, with an error. */
 static bool
-read_path(const char *path, bool owned, struct buf *bytes,
-    struct load_report *report)
+read_path(const char *path, struct buf *bytes, struct load_report *report)
 {
 	/* O_NONBLOCK: a pipe without a writer would be waited for for ever. */
-	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
-	    (owned ? O_NOFOLLOW : 0);
-	int fd = open(path, flags);
+	int fd = open(path,
+	    O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
 
 	if (fd < 0) {
 		load_error(report, file_at(path), "%s",
@@ -36,23 +32,28 @@ read_path(const char *path, bool owned, struct buf *bytes,
 		return false;
 	}
 	(void)fcntl(fd, F_SETFL, 0);
-	bool good =
-	    load_read_file(fd, slice_of_str(path), owned, bytes, report);
+	bool good = load_read_file(fd, slice_of_str(path), true, bytes, report);
 	close(fd);
 	return good;
 }
 
+/* A file of certificates, in the words of `run` if it cannot be had. */
 static const char *
-open_root(void *ctx, struct slice path, struct buf *out)
+open_bundle(void *ctx UNUSED, struct slice path, struct buf *out)
 {
 	struct load_report report = { 0 };
 	char name[4096];
 
-	(void)ctx;
+	if (path.n >= sizeof(name))
+		return "no path";
 	snprintf(name, sizeof(name), "%.*s", SLICE_ARG(path));
-	bool good = read_path(name, false, out, &report);
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return strerror(errno);
+	bool good = load_read_file(fd, path, false, out, &report);
+	close(fd);
 	load_report_release(&report);
-	return good ? NULL : "cannot be read";
+	return good ? NULL : "cannot be read, or is larger than 8 MiB";
 }
 
 static int
@@ -90,7 +91,7 @@ add_file(struct files *f, const char *path, struct load_report *report)
 	f->n++;
 	if (f->names[i] == NULL)
 		return;
-	(void)read_path(f->names[i], true, &f->bytes[i], report);
+	(void)read_path(f->names[i], &f->bytes[i], report);
 	f->list[i] = (struct load_file){ slice_of_str(f->names[i]),
 		load_dir_of(slice_of_str(f->real[i] == NULL ? "" : f->real[i])),
 		buf_slice(&f->bytes[i]) };
@@ -129,7 +130,7 @@ config_load(struct config *c, const char *file, struct load_report *report)
 		.n_files = f.n,
 		.home =
 		    slice_of_str(home != NULL && home[0] == '/' ? home : ""),
-		.open = open_root };
+		.open = open_bundle };
 	if (report->n_errors == 0 && load_owner(&in, &c->image, report))
 		c->owner = owner_open(buf_slice(&c->image), &err);
 	c->failed = c->owner == NULL;
@@ -320,101 +321,6 @@ config_advise_unused(const struct config *c, const bool *used,
 			    "credential `%.*s` is used by no rule of what was "
 			    "checked",
 			    SLICE_ARG(one.public.name));
-	}
-}
-
-/* `run` goes on without it, so that is no error. */
-static void
-warn_missing(const struct owner_credential *c, const char *why,
-    struct load_report *report)
-{
-	load_warn(report, config_at(c->at),
-	    "`%.*s`, the secret of `%.*s`: %s; requests that need it are "
-	    "refused",
-	    SLICE_ARG(c->source), SLICE_ARG(c->public.name), why);
-}
-
-static void
-warn_short(const struct owner_credential *c, struct load_report *report)
-{
-	load_warn(report, config_at(c->at),
-	    "`%.*s`, the secret of `%.*s`, is short: under %d bytes it is "
-	    "neither masked nor searched for",
-	    SLICE_ARG(c->source), SLICE_ARG(c->public.name),
-	    LIMIT_SECRET_SEARCH_MIN);
-}
-
-static void
-check_secret_file(const struct owner_credential *c, const char *path,
-    struct load_report *report)
-{
-	struct stat st;
-
-	if (stat(path, &st) != 0 || access(path, R_OK) != 0) {
-		warn_missing(c, strerror(errno), report);
-		return;
-	}
-	if (!S_ISREG(st.st_mode) || st.st_size == 0)
-		warn_missing(c,
-		    S_ISREG(st.st_mode) ? "empty" : "not a regular file",
-		    report);
-	else if ((st.st_mode & 022) != 0)
-		load_error(report, config_at(c->at),
-		    "`%.*s`, the secret of `%.*s`: others may write it "
-		    "(chmod go-w)",
-		    SLICE_ARG(c->source), SLICE_ARG(c->public.name));
-	else if (st.st_size <= LIMIT_SECRET_SEARCH_MIN)
-		warn_short(c, report);
-	if ((st.st_mode & 044) != 0 &&
-	    !slice_has_prefix(c->source, SLICE("/run/secrets/")))
-		load_warn(report, config_at(c->at),
-		    "`%.*s`, the secret of `%.*s`: others may read it",
-		    SLICE_ARG(c->source), SLICE_ARG(c->public.name));
-}
-
-static void
-check_secret_variable(const struct owner_credential *c, const char *name,
-    struct load_report *report)
-{
-	const char *value = getenv(name);
-
-	if (value == NULL || value[0] == '\0')
-		warn_missing(c, "the variable is not set", report);
-	else if (strlen(value) < LIMIT_SECRET_SEARCH_MIN)
-		warn_short(c, report);
-}
-
-static void
-check_secret(const struct owner_credential *c, struct load_report *report)
-{
-	char source[4096];
-
-	snprintf(source, sizeof(source), "%.*s", SLICE_ARG(c->source));
-	switch (c->from) {
-	case SECRET_FILE:
-		check_secret_file(c, source, report);
-		return;
-	case SECRET_ENV:
-		check_secret_variable(c, source, report);
-		return;
-	case SECRET_COMMAND: /* not run: that is for those who need it */
-		if (access(source, X_OK) != 0)
-			warn_missing(c, strerror(errno), report);
-		return;
-	case SECRET_SOURCES:
-		break;
-	}
-}
-
-void
-config_check_secrets(const struct config *c, struct load_report *report)
-{
-	uint32_t n = c->owner == NULL ? 0 : owner_n_credentials(c->owner);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct owner_credential credential =
-		    owner_credential(c->owner, i);
-		check_secret(&credential, report);
 	}
 }
 

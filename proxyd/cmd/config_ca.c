@@ -2,7 +2,9 @@
 #include <sys/stat.h>
 
 #include <errno.h>
+#include <unistd.h>
 
+#include "base/secret.h"
 #include "certs/given.h"
 #include "cmd/config.h"
 
@@ -18,6 +20,10 @@ look_at_key(const char *path)
 		return "not a regular file";
 	if (st.st_size == 0)
 		return "it is empty";
+	if (st.st_size >= SECRET_MAX)
+		return "it is longer than 16 KiB";
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return "it belongs to another user";
 	if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
 		return "others may read it (chmod 600)";
 	return NULL;
@@ -33,7 +39,7 @@ check_key(const struct owner *o, struct load_report *report)
 	const char *wrong = look_at_key(path);
 	if (wrong != NULL)
 		load_error(report, config_at(owner_ca_place(o, OWNER_CA_KINDS)),
-		    "`%.*s`, the key of `ca:`: %s", SLICE_ARG(key), wrong);
+		    "`key` of `ca:`: `%.*s`: %s", SLICE_ARG(key), wrong);
 }
 
 void

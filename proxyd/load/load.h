@@ -87,8 +87,8 @@ struct load_owner_in {
 	struct slice home;  /* absolute, for `~/`; empty: `~/` is an error */
 	struct slice roots; /* the system's bundle, PEM */
 	/*
-	 * Read the file at an absolute path (`roots:`) and append it to `out`.
-	 * NULL, or why not, in a few words.
+	 * Read the file at an absolute path (`roots:`, `ca:`) and append it to
+	 * `out`.  NULL, or why not, in a few words, which stay until the next.
 	 */
 	const char *(*open)(void *ctx, struct slice path, struct buf *out);
 	void *ctx;

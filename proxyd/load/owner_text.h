@@ -90,6 +90,7 @@ struct read_owner {
 	const struct load_owner_in *in;
 	const struct load_file *file;
 	struct load_owner_text *out;
+	unsigned n_bundles; /* files of certificates that were opened */
 };
 
 /* One file into `o->out`, which begins as zero bytes. */
@@ -112,6 +113,13 @@ bool read_secret(struct read_owner *o, const struct doc_node *node,
 /* Absolute, from where it stands; `~/` is the owner's home. */
 bool read_owner_path(struct read_owner *o, const struct doc_node *node,
     struct slice *path);
+
+/*
+ * The text of a file of certificates that `node` names, into `pem`, which is
+ * initialised here; and its path.
+ */
+bool read_bundle(struct read_owner *o, const struct doc_node *node,
+    struct slice *path, struct buf *pem);
 
 /* No `.`, `..`, `//` in it: what is written is what is meant. */
 bool read_is_plain_path(struct slice path);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/limits.h"
 #include "load/owner_text.h"
 #include "load/roots.h"
 
@@ -42,15 +41,7 @@ read_certificates(struct read_owner *o, const struct doc_node *node,
 	struct buf pem;
 	uint32_t n = 0;
 
-	if (!read_owner_path(o, node, &path))
-		return 0;
-	buf_init(&pem, LIMIT_POLICY_FILE_SIZE);
-	const char *why = o->in->open == NULL ?
-	    "cannot be opened here" :
-	    o->in->open(o->in->ctx, path, &pem);
-	if (why != NULL)
-		read_refuse(&o->r, node, "`%.*s`: %s", SLICE_ARG(path), why);
-	else
+	if (read_bundle(o, node, &path, &pem))
 		n = take_all(o, node, buf_slice(&pem), ders);
 	buf_release(&pem);
 	return n;

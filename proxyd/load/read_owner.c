@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/ascii.h"
+#include "base/limits.h"
 #include "load/owner_text.h"
 
 static const struct read_key file_keys[] = {
@@ -89,6 +90,24 @@ read_owner_path(struct read_owner *o, const struct doc_node *node,
 	    dir :
 	    join(o, slice_eq_str(dir, "/") ? slice_first(dir, 0) : dir, text);
 	return true;
+}
+
+bool
+read_bundle(struct read_owner *o, const struct doc_node *node,
+    struct slice *path, struct buf *pem)
+{
+	buf_init(pem, LIMIT_POLICY_FILE_SIZE);
+	if (!read_owner_path(o, node, path))
+		return false;
+	if (++o->n_bundles > LIMIT_CERTIFICATE_FILES)
+		return read_refuse(&o->r, node,
+		    "more than %d files of certificates",
+		    LIMIT_CERTIFICATE_FILES);
+	const char *why = o->in->open == NULL ?
+	    "cannot be opened here" :
+	    o->in->open(o->in->ctx, *path, pem);
+	return why == NULL ||
+	    read_refuse(&o->r, node, "`%.*s`: %s", SLICE_ARG(*path), why);
 }
 
 bool

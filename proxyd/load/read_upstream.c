@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/ascii.h"
-#include "base/limits.h"
 #include "load/owner_text.h"
 #include "load/pattern.h"
 #include "load/roots.h"
@@ -154,16 +153,9 @@ read_root_file(struct read_owner *o, const struct doc_node *node, uint32_t item)
 	struct slice path;
 	struct buf pem;
 
-	if (!read_owner_path(o, node, &path))
-		return false;
-	const struct load_root root = { .item = item, .file = path };
-	buf_init(&pem, LIMIT_POLICY_FILE_SIZE);
-	const char *why = o->in->open == NULL ?
-	    "cannot be opened here" :
-	    o->in->open(o->in->ctx, path, &pem);
-	bool good = why == NULL ?
-	    add_roots(o, node, buf_slice(&pem), root) :
-	    read_refuse(&o->r, node, "`%.*s`: %s", SLICE_ARG(path), why);
+	bool good = read_bundle(o, node, &path, &pem) &&
+	    add_roots(o, node, buf_slice(&pem),
+		(struct load_root){ .item = item, .file = path });
 	buf_release(&pem);
 	return good;
 }

@@ -22,8 +22,8 @@ static const struct {
 	[OP_LOAD_OWNER] = { "LOAD_OWNER", M, R },
 	[OP_LOAD_POLICY] = { "LOAD_POLICY", M, C },
 	[OP_LOADED] = { "LOADED", R | C, M },
-	[OP_INCLUDE] = { "INCLUDE", C, M },
-	[OP_INCLUDED] = { "INCLUDED", M, C },
+	[OP_INCLUDE] = { "INCLUDE", R | C, M },
+	[OP_INCLUDED] = { "INCLUDED", M, R | C },
 
 	[OP_OWNER] = { "OWNER", M, W | D | K },
 	[OP_PROGRAM] = { "PROGRAM", M, W | D | K | S },

@@ -39,7 +39,7 @@ static const struct {
 	enum landlock_files files;
 	bool network;
 } rows[ROLE_COUNT] = {
-	[ROLE_STEWARD] = { LANDLOCK_READ_FILES, false },
+	[ROLE_STEWARD] = { LANDLOCK_NO_FILES, false },
 	[ROLE_CLERK] = { LANDLOCK_NO_FILES, false },
 	[ROLE_WORKER] = { LANDLOCK_NO_FILES, false },
 	[ROLE_DIALER] = { LANDLOCK_READ_NET, true },

@@ -12,7 +12,6 @@
 
 enum landlock_files {
 	LANDLOCK_NO_FILES,
-	LANDLOCK_READ_FILES, /* the steward: read, never write or execute */
 	LANDLOCK_READ_NET, /* read files and connect: the dialer's libraries */
 };
 

@@ -40,6 +40,8 @@ enum op {
 	 * INCLUDE      clerk -> monitor, before its LOADED: u16 number of the
 	 *              file that includes (0: the policy), s16 path as it
 	 *              stands there
+	 *              steward -> monitor, likewise: u16 0, s16 the absolute path
+	 *              of a file of certificates that the owner names
 	 * INCLUDED     u8 1 or 0, u16 the file's number, s16 why not; fd: the
 	 *              file.
 	 */

@@ -124,6 +124,7 @@ def test_one_that_does_not_fit_is_refused(here, what):
     give(here.settings)
     got = here.run('true')
     assert got.exit == 125 and says in got.err, got
+    assert here.settings + '/config.yaml:' in got.err, got
     status, out, _ = here.duenna('check')
     if what != 'other key':  # `check` reads no key
         assert status == 1 and says in out, out
@@ -136,6 +137,25 @@ def test_one_that_does_not_fit_is_refused(here, what):
         out = json.loads(here.duenna('check', '--json')[1])
         assert (config, line, key) in [
             (m['file'], m['line'], m['column']) for m in out], out
+
+
+def test_root_keeps_it_where_no_other_user_goes(here):
+    """The roles are another user then: the monitor opens what is named."""
+    if os.environ['DUENNA_BED'] != 'root':
+        pytest.skip('the bed was made by an ordinary user')
+    for top, dirs, names in os.walk(here.home):
+        for name in ['.', *dirs, *names]:
+            os.chown(os.path.join(top, name), 0, 0)
+    os.chmod(here.home + '/.config', 0o700)
+    status, out, err = here.duenna('check', root=True)
+    assert status == 0, out + err
+    got = here.run('curl -sS https://ok.test/1', root=True)
+    assert got.out == 'hello from ok.test/1\n', got
+    os.unlink(here.settings + '/root.pem')
+    status, out, err = here.duenna('check', root=True)
+    said = [x for x in out.split('\n') if '/root.pem`: No such file' in x]
+    got = here.run('true', root=True)
+    assert (status, got.exit) == (1, 125) and said[0] in got.err, (said, got)
 
 
 def test_a_key_that_the_command_sees_is_refused(bed):

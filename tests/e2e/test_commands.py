@@ -108,7 +108,7 @@ def test_check_looks_where_each_secret_comes_from(bed):
     os.chmod(here.write('.config/duenna/no-such', 'a' * 20), 0o620)
     give(here.settings)
     said = here.duenna('check')
-    assert said[0] == 1 and 'others may write it' in said[1] + said[2], said
+    assert said[0] == 1 and 'others may write to it' in said[1] + said[2], said
 
 
 def test_explain_decides_what_run_decides(here):

@@ -272,6 +272,7 @@ def test_a_secret_that_others_may_write_does_not_start(bed):
     os.chmod(here.settings + '/token', 0o620)
     got = here.run('true')
     assert got.exit == 125 and 'chmod go-w' in got.err, got
+    assert here.settings + '/config.yaml:5:' in got.err, got
     # a run that could not begin has a log that is whole, or none
     assert not got.audit or got.audit[-1]['event'] == 'checkpoint', got
 

@@ -154,7 +154,8 @@ static const char policy[] =
     "        credential: token\n";
 
 static void
-ask_owner(struct clerk *c, mode_t mode, struct msg *m, uint8_t body[256])
+ask_owner_of(struct clerk *c, const char *text, mode_t mode, struct msg *m,
+    uint8_t body[256])
 {
 	struct wr w = wr_of(body, 256);
 
@@ -165,10 +166,16 @@ ask_owner(struct clerk *c, mode_t mode, struct msg *m, uint8_t body[256])
 	*m = (struct msg){ .op = OP_LOAD_OWNER,
 		.id = 7,
 		.body = wr_slice(&w),
-		.fds = { file(config, mode) },
+		.fds = { file(text, mode) },
 		.n_fds = 1 };
 	ask(c, m);
 	msg_close_fds(m);
+}
+
+static void
+ask_owner(struct clerk *c, mode_t mode, struct msg *m, uint8_t body[256])
+{
+	ask_owner_of(c, config, mode, m, body);
 }
 
 static void
@@ -297,6 +304,42 @@ clerk_asks_for_what_a_policy_includes(void **state)
 	end(&refused);
 }
 
+/* Nor the steward, what the owner names: it would be another user's. */
+static void
+steward_asks_for_what_the_configuration_names(void **state)
+{
+	static const char text[] = "version: 1\nupstream: [{names: [a.test], "
+				   "roots: [/x/root.pem]}]\n";
+	static const char bad[] =
+	    "owner.yaml:2:38: `/x/root.pem`: not for you\n";
+	static struct clerk c, refused;
+	enum err err = ERR_NONE;
+	uint8_t body[256];
+	struct msg m;
+
+	(void)state;
+	/* A SEQUENCE is enough to be taken for one here. */
+	included = file("-----BEGIN CERTIFICATE-----\nMAMCAQE=\n"
+			"-----END CERTIFICATE-----\n",
+	    0644);
+	start(&c, ROLE_STEWARD);
+	ask_owner_of(&c, text, 0600, &m, body);
+	assert_string_equal(asked, "/x/root.pem");
+	assert_true(c.good);
+	struct owner *o = owner_map(c.answer.fds[0], &err);
+	assert_non_null(o);
+	assert_int_equal(owner_n_roots(o), 1);
+	owner_free(o);
+	end(&c);
+	close(included);
+	included = -1;
+	start(&refused, ROLE_STEWARD);
+	ask_owner_of(&refused, text, 0600, &m, body);
+	assert_false(refused.good);
+	assert_true(slice_eq_str(refused.text, bad));
+	end(&refused);
+}
+
 /* Names beyond ASCII, a public suffix, a preset: no library of ours opens a
  * file for that, which would be its end. */
 static void
@@ -381,6 +424,7 @@ main(void)
 		    clerk_refuses_a_configuration_that_others_read),
 		cmocka_unit_test(clerk_says_where_a_policy_is_wrong),
 		cmocka_unit_test(clerk_asks_for_what_a_policy_includes),
+		cmocka_unit_test(steward_asks_for_what_the_configuration_names),
 		cmocka_unit_test(clerk_opens_nothing_for_what_a_policy_can_say),
 		cmocka_unit_test(none_answers_what_is_not_for_it),
 		cmocka_unit_test(clerk_takes_a_long_policy),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/limits.h"
 #include "owner_bed.h"
 
 /* Half of a credential, of an upstream, or of the file around them. */
@@ -389,6 +390,52 @@ owner_with_errors_makes_no_false_ones(void **state)
 	bed_release(&b);
 }
 
+static const char *
+open_one(void *ctx, struct slice path, struct buf *out)
+{
+	(void)path;
+	++*(unsigned *)ctx;
+	buf_put_str(out,
+	    "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n"
+	    "-----END CERTIFICATE-----\n");
+	return NULL;
+}
+
+/* The monitor opens each. */
+static void
+owner_names_so_many_files_and_no_more(void **state)
+{
+	unsigned opened = 0;
+	struct load_file file = { SLICE("o"), SLICE("/etc"), { 0 } };
+	struct load_owner_in in = { .files = &file,
+		.n_files = 1,
+		.open = open_one,
+		.ctx = &opened };
+	struct load_report report = { 0 };
+	struct buf text, image, said;
+
+	(void)state;
+	buf_init(&text, 65536);
+	buf_init(&image, IMAGE_SIZE_MAX);
+	buf_init(&said, 65536);
+	buf_put_str(&text,
+	    "version: 1\nupstream:\n- names: [a.test]\n"
+	    "  roots:\n");
+	for (unsigned i = 0; i < LIMIT_CERTIFICATE_FILES + 2; i++)
+		buf_put_str(&text, "  - /x\n");
+	file.bytes = buf_slice(&text);
+	assert_false(load_owner(&in, &image, &report));
+	load_report_text(&report, &said);
+	assert_string_equal(buf_text(&said),
+	    "o:261:5: more than 256 files of certificates\n"
+	    "o:262:5: more than 256 files of certificates\n");
+	assert_int_equal(opened, LIMIT_CERTIFICATE_FILES);
+	load_report_release(&report);
+	buf_release(&text);
+	buf_release(&image);
+	buf_release(&said);
+}
+
 int
 main(void)
 {
@@ -396,6 +443,7 @@ main(void)
 		cmocka_unit_test(owner_says_what_is_wrong),
 		cmocka_unit_test(owner_holds_policies_within_it),
 		cmocka_unit_test(owner_with_errors_makes_no_false_ones),
+		cmocka_unit_test(owner_names_so_many_files_and_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
