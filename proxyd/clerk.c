@@ -235,7 +235,6 @@ load_policy_file(struct clerk *c)
 	in.preset = (flags & OPS_LOAD_PRESET) != 0;
 	in.report = (flags & OPS_LOAD_REPORT) != 0;
 	in.include = open_included;
-	in.serve = true;
 	in.ctx = c;
 	in.now_s = clock_wall_us() / 1000000;
 	take_values(&r, &in, sets);

@@ -81,6 +81,7 @@
 	X(GZIP_RATIO, 200, "bytes that one byte of gzip may become in a body of git's") \
 	X(GZIP_RATIO_FROM, 65536, "bytes of such a body before that counts")   \
 	X(ADVERT_SIZE, 268435456, "what a git server answers to `info/refs`")   \
+	X(ADVERT_LINE_SIZE, 12288, "one line of that: a ref with what the server can do") \
 	X(PUSH_LIST_MS, 30000, "time for the command list of a push")          \
 	X(PUSH_DRAIN_SIZE, 67108864, "read and dropped of a push that is refused") \
 	X(PUSH_DRAIN_MS, 60000, "time for that")                               \

@@ -59,7 +59,7 @@
 	X(CRED_FOREIGN, "cred.foreign", 403, "placeholder of another sandbox, or unknown") \
 	X(CRED_PLAINTEXT, "cred.plaintext", 403, "token would go over plain HTTP: withheld") \
 	X(CRED_CLIENT_AUTH, "cred.client_auth", 403, "client's own credential in a known slot") \
-	X(CRED_UNAVAILABLE, "cred.unavailable", 503, "the credential could not be read, released or attached") \
+	X(CRED_UNAVAILABLE, "cred.unavailable", 503, "the credential could not be read, released or attached, or a git server did not take it") \
 	X(CRED_ECHO, "cred.echo", 403, "the origin sent a token back: masked or cut, alarm") \
 	X(CRED_LEAK, "cred.leak", 403, "a known secret was on its way out in the wrong place") \
 	X(UP_RESOLVE, "up.resolve", 504, "the name could not be resolved")     \

@@ -5,6 +5,7 @@
  * refused there, since it cannot be searched.
  */
 #include "base/ascii.h"
+#include "flow/git.h"
 #include "flow/request.h"
 #include "flow/watchers.h"
 
@@ -80,6 +81,8 @@ request_answered(struct exchange *x, void *arg)
 	bool opens = exchange_is_switch(x);
 	struct stage *mask;
 
+	if (!git_answered(r))
+		return false;
 	if (opens && !count_down(r))
 		return refuse(r, REASON_INTERNAL, "out of memory");
 	if (!r->verdict.search_answer || r->forms == NULL)

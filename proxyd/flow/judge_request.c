@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "cred/foreign.h"
 #include "cred/look.h"
+#include "flow/git.h"
 #include "flow/record.h"
 #include "flow/request.h"
 #include "wire/query.h"
@@ -234,7 +235,7 @@ ask_for_identity(struct request *r)
 {
 	struct field_list *fields = &r->x.req.fields;
 
-	if (!r->verdict.search_answer)
+	if (!r->verdict.search_answer && !r->git.discover)
 		return true;
 	/* What the client says of its connection takes nothing of ours away. */
 	field_remove_named(fields);
@@ -272,7 +273,8 @@ prepare(struct request *r)
 	x->upgrade = r->facts.upgrade;
 	if (r->spend.limits.idle_ms != 0)
 		x->idle_ms = r->spend.limits.idle_ms;
-	return strip(r) && ask_for_identity(r) && count_body(r);
+	return git_prepare(r) && strip(r) && ask_for_identity(r) &&
+	    count_body(r);
 }
 
 /* The `limits:` of the rule. */
@@ -308,6 +310,17 @@ check_upgrade(struct request *r)
 	if (why == NULL)
 		return;
 	fault(r, REASON_HTTP_MALFORMED, why);
+	record_judge(r->generation, &r->facts, &r->verdict);
+}
+
+/* Nobody reads its commands yet: a rule for branches would be void. */
+static void
+check_push(struct request *r)
+{
+	if (!r->verdict.allow || r->git.service != GITPATH_PUSH ||
+	    r->git.discover)
+		return;
+	fault(r, REASON_GIT_SERVICE, "a push is not in this version");
 	record_judge(r->generation, &r->facts, &r->verdict);
 }
 
@@ -369,7 +382,9 @@ request_judge(struct exchange *x, void *arg)
 		x->refusal.status = 0;
 	}
 	record_judge(r->generation, &r->facts, &r->verdict);
+	git_recognise(r);
 	check_upgrade(r);
+	check_push(r);
 	check_admission(r);
 	if (!r->verdict.allow) {
 		deny(r);

@@ -196,6 +196,7 @@ request_free(struct request *r)
 	search_free(r->forms);
 	search_free(r->forms_before);
 	free(r->path);
+	free(r->git_path);
 	free(r->query);
 	if (r->n_records == 0)
 		free(r);

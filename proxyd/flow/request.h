@@ -11,6 +11,7 @@
 #include "flow/flow.h"
 #include "http/exchange.h"
 #include "http/pool.h"
+#include "wire/gitpath.h"
 
 /* A refusal: what an origin chooses by ALPN is not what it chose before. */
 #define REACH_OTHER_VERSION                                       \
@@ -26,7 +27,10 @@ struct request {
 	struct verdict verdict;
 	struct host host; /* of the Host field; n 0: none */
 	uint8_t *path;	  /* owned; facts.path and x.path point into it */
-	uint8_t *query;	  /* owned; what is left of it; NULL: all */
+	struct gitpath
+	    git; /* service NONE if no rule of git+https speaks of it */
+	uint8_t *git_path; /* owned; x.path where such a rule allows it */
+	uint8_t *query;	   /* owned; what is left of it; NULL: all */
 	char detail[STREAM_TEXT_SIZE];	/* x.fail.detail, when not ours */
 	char address[STREAM_PEER_SIZE]; /* of the upstream */
 

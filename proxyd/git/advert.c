@@ -271,6 +271,12 @@ advert_take(struct advert *a, struct slice in, struct buf *out,
 	return got;
 }
 
+size_t
+advert_held(const struct advert *a)
+{
+	return lines_is_partial(&a->lines) ? a->lines.part.n : 0;
+}
+
 enum parse
 advert_end(const struct advert *a, struct parse_fail *fail)
 {

@@ -59,6 +59,9 @@ void advert_release(struct advert *a);
 MUST_USE enum parse advert_take(struct advert *a, struct slice in,
     struct buf *out, struct parse_fail *fail);
 
+/* Bytes that it holds: of a line that is not whole. */
+size_t advert_held(const struct advert *a);
+
 /* The answer has ended: PARSE_DONE if it is whole. */
 MUST_USE enum parse advert_end(const struct advert *a, struct parse_fail *fail);
 

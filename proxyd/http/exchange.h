@@ -102,13 +102,14 @@ struct exchange {
 	bool want_fresh;       /* it must not come from there */
 	bool head_sent;	       /* bytes went to this upstream connection */
 	bool skip_cookies;     /* set by judge: Set-Cookie is left out */
-	bool upgrade;	       /* set by judge: it asks for a WebSocket */
-	bool reads;	/* set by judge: its owner reads of the body first */
-	bool feeds;	/* by exchange_feed(): its owner makes the body */
-	bool has_ended; /* REFUSE: all of refusal.last was put */
-	bool close;	/* no other exchange on the client's connection */
-	bool begun;	/* the first byte of a head was seen */
-	bool answering; /* bytes of an answer were put to the client */
+	bool new_length; /* set by answered: a stage changes how long it is */
+	bool upgrade;	 /* set by judge: it asks for a WebSocket */
+	bool reads;	 /* set by judge: its owner reads of the body first */
+	bool feeds;	 /* by exchange_feed(): its owner makes the body */
+	bool has_ended;	 /* REFUSE: all of refusal.last was put */
+	bool close;	 /* no other exchange on the client's connection */
+	bool begun;	 /* the first byte of a head was seen */
+	bool answering;	 /* bytes of an answer were put to the client */
 };
 
 /*

@@ -209,6 +209,11 @@ exchange_relay_head(struct exchange *x)
 	struct http_new_response r = http_new_response(&x->res, &x->req);
 
 	r.skip_cookies = x->skip_cookies;
+	if (x->new_length && r.body == HTTP_BODY_LENGTH) {
+		r.body =
+		    x->req.is_http10 ? HTTP_BODY_UNTIL_CLOSE : HTTP_BODY_OPEN;
+		r.has_length = false;
+	}
 	bool ok = x->version->put_response(x, &r);
 	x->answering = true;
 	if (x->res.status >= 200) {

@@ -15,7 +15,7 @@
 #include "base/parse.h"
 
 #define STAGE_TAKE_MAX 16384 /* bytes given to the first stage at once */
-#define STAGE_HOLD_MAX 16384 /* bytes that all stages together may hold */
+#define STAGE_HOLD_MAX 32768 /* bytes that all stages together may hold */
 
 struct stage;
 

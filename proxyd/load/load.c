@@ -47,29 +47,6 @@ struct loading {
 	uint32_t n;
 };
 
-/* What `check` and `explain` know, and no worker serves yet. */
-static bool
-check_served(const struct loading *l, const struct load_policy_text *policy)
-{
-	for (uint32_t i = 0; i < policy->n_rules; i++) {
-		const struct load_pattern *p = &policy->rules[i].patterns[0];
-		if (p->scheme != SCHEME_GIT)
-			continue;
-		if (!l->in->serve) {
-			load_advise(l->report, p->at,
-			    "`duenna run` does not serve `git+https://` in "
-			    "this version and will not start with this policy");
-			return true;
-		}
-		load_error(l->report, p->at,
-		    "`git+https://` is not in this version: `check` and "
-		    "`explain` know it, `run` does not; take a rule with "
-		    "`https://`");
-		return false;
-	}
-	return true;
-}
-
 static bool
 compile_all(struct loading *l, const struct load_policy_text *wanted,
     struct buf *image)
@@ -84,8 +61,6 @@ compile_all(struct loading *l, const struct load_policy_text *wanted,
 		compile_hosts(&hosts, &l->arena, policy);
 		compile_hidden(&hosts, policy, l->report);
 		good = compile_kinds(&hosts, l->report) && good;
-		if (good && policy == wanted)
-			good = check_served(l, policy);
 		if (l->in->owner_failed)
 			good = false; /* credentials of rules are not known */
 		if (good && policy == wanted)

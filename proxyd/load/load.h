@@ -40,7 +40,6 @@ struct load_policy_in {
 	struct slice policy; /* which one; empty: the only one in the file */
 	uint64_t now_s;	     /* for warnings of `expires`; 0: none */
 	bool report;	     /* `run --report`: see policies/README.md */
-	bool serve;	     /* for `run`: what is not served yet is an error */
 	bool any; /* `check`: look at all of them; the image is the first's */
 	/*
 	 * The file lies below the owner's own configuration directory:

@@ -62,7 +62,9 @@ put_credentials(struct ask *a, bool *no_range)
 		if ((flags & CREDENTIAL_RANGES) == 0)
 			*no_range = true;
 	}
-	a->v.strip_cookies = n != 0;
+	/* git needs none, and what it got would tell who comes again. */
+	a->v.strip_cookies = n != 0 ||
+	    image_word(a->m, TABLE_RULES, rule, RULE_GIT) != IMAGE_NONE;
 }
 
 static bool

@@ -79,14 +79,6 @@ def test_explain_says_what_may_be_pushed(bed, line, status, said):
         assert got == status and word['allow'] == (got == 0), out
 
 
-def test_run_serves_no_git_rule_yet(bed):
-    here = bed(GIT)
-    status, out, err = here.duenna('check')
-    assert status == 0 and 'will not start with this policy' in out, out + err
-    got, out, err = here.duenna('run', '--', 'true')
-    assert got == 125 and 'git+https://` is not in this version' in err, err
-
-
 def test_check_looks_where_each_secret_comes_from(bed):
     """As `run`: what is missing is a warning, what others may write an error."""
     config = 'version: 1\ncredentials:\n' + ''.join(

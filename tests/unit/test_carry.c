@@ -51,7 +51,9 @@ static const char policy[] =
     "        foreign_credentials: pass\n"
     "      - allow: https://api.test/named\n"
     "        credential: named\n"
-    "        foreign_credentials: pass\n";
+    "        foreign_credentials: pass\n"
+    "      - allow: git+https://git.test/a/b\n"
+    "        fetch: true\n";
 
 static int
 setup(void **state)
@@ -97,6 +99,20 @@ carry_attaches_what_the_rule_names(void **state)
 	f.range = true;
 	assert_int_equal(policy_decide(b->program, &f).reason,
 	    REASON_HTTP_HEADER);
+}
+
+/* No git client needs one, and it would join what a sandbox does. */
+static void
+carry_lets_no_cookie_to_a_git_server(void **state)
+{
+	const struct bed *b = *state;
+	struct facts f = bed_request(b->program, "POST",
+	    "https://git.test/a/b.git/git-upload-pack");
+	struct verdict v = policy_decide(b->program, &f);
+
+	assert_true(v.allow);
+	assert_int_equal(v.n_credentials, 0);
+	assert_true(v.strip_cookies);
 }
 
 /* No rule like that loads, so the rule is handed over by itself. */
@@ -200,6 +216,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(carry_attaches_what_the_rule_names),
+		cmocka_unit_test(carry_lets_no_cookie_to_a_git_server),
 		cmocka_unit_test(carry_gives_nothing_to_plain_http),
 		cmocka_unit_test(carry_judges_the_clients_own),
 		cmocka_unit_test(carry_takes_the_slot_of_the_kind),
