@@ -37,13 +37,40 @@ is_out_of_reach(const char *place, void *arg)
 	return l->where == NULL;
 }
 
+/*
+ * A relative path as an absolute one.  The `..` that it begins with go up from
+ * the working directory itself, which the command cannot put elsewhere: they
+ * lead through nothing that it may write, as those behind a name would.
+ */
+static bool
+from_work(const struct view *v, const char *path, char whole[PATH_MAX])
+{
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%s", v->work);
+	for (;;) {
+		size_t n = strcspn(path, "/");
+		bool up = n == 2 && path[0] == '.' && path[1] == '.';
+		if (!up && n != 0 && !(n == 1 && path[0] == '.'))
+			break;
+		char *slash = strrchr(folder, '/');
+		if (up)
+			slash[slash == folder ? 1 : 0] = '\0';
+		path += n;
+		if (*path == '\0')
+			break;
+		path++;
+	}
+	return path_join(whole, PATH_MAX, folder, path);
+}
+
 static const char *
 look(const struct view *v, const char *path, const char *pinned)
 {
 	struct look l = { v, pinned, NULL };
 	char whole[PATH_MAX];
 
-	if (path[0] == '/' || path_join(whole, sizeof(whole), v->work, path)) {
+	if (path[0] == '/' || from_work(v, path, whole)) {
 		if (trace_path(path[0] == '/' ? path : whole, is_out_of_reach,
 			&l))
 			return NULL;

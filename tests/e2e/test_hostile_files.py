@@ -104,6 +104,26 @@ def test_a_policy_that_the_command_could_put_elsewhere_is_refused(here, way):
     assert here.run('true', ['--policy', outside]).exit == 0
 
 
+def test_what_lies_beside_the_project_is_the_owners(here):
+    """`..` of the working directory is no place that the command moves."""
+    os.rename(here.settings + '/config.yaml', here.home + '/config.yaml')
+    here.write('token', here.canary + '\n', 0o600)
+    os.rename(here.settings + '/root.pem', here.home + '/root.pem')
+    os.rename(here.project + '/duenna.yaml', here.home + '/policy.yaml')
+    os.mkdir(here.project + '/folder')
+    give(here.home)
+    for dots in ('../', '././../', './/..//../%s/' %
+                 os.path.basename(here.home)):
+        got = here.run('curl -sS https://api.test/1', [
+            '--config', dots + 'config.yaml', '--audit', dots + 'log.jsonl',
+            '--policy', dots + 'policy.yaml'])
+        assert got.out == 'hello from api.test/1\n', got
+    for way in ('folder/../../config.yaml', '../project/config.yaml'):
+        got = here.run('touch ran', ['--config', way, '--policy',
+                                     '../policy.yaml'])
+        assert got.exit == 125 and not os.path.exists(here.project + '/ran')
+
+
 @pytest.mark.parametrize('what', ['--config', '--audit', 'roots', 'XDG'])
 def test_what_a_link_of_the_project_leads_to_is_not_the_owners(here, what):
     """The next run would go by the command's configuration, roots, log."""
