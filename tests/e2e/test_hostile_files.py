@@ -122,6 +122,7 @@ def test_what_lies_beside_the_project_is_the_owners(here):
         got = here.run('touch ran', ['--config', way, '--policy',
                                      '../policy.yaml'])
         assert got.exit == 125 and not os.path.exists(here.project + '/ran')
+    os.unlink(here.home + '/token')
 
 
 @pytest.mark.parametrize('what', ['--config', '--audit', 'roots', 'XDG'])
