@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "ns/home.h"
+#include "policy/git.h"
 #include "proxyd/monitor_ca.h"
 #include "proxyd/monitor_reach.h"
 #include "proxyd/monitor_sandbox.h"
@@ -57,6 +59,52 @@ make_trust(struct monitor *m, struct sandbox *s)
 	for (size_t i = 0; i < n; i++)
 		set_variable(&s->env, &v[i]);
 	return 0;
+}
+
+/* git takes the first of two settings for one beginning: a user's own counts. */
+static bool
+turn_host(struct env *env, struct slice host, uint16_t port)
+{
+	char key[512], from[512];
+
+	if (port == 443)
+		snprintf(key, sizeof(key), "url.https://%.*s/.insteadOf",
+		    SLICE_ARG(host));
+	else
+		snprintf(key, sizeof(key), "url.https://%.*s:%u/.insteadOf",
+		    SLICE_ARG(host), port);
+	snprintf(from, sizeof(from), "git@%.*s:", SLICE_ARG(host));
+	if (!env_add_git(env, key, from))
+		return false;
+	snprintf(from, sizeof(from), "ssh://git@%.*s/", SLICE_ARG(host));
+	return env_add_git(env, key, from);
+}
+
+/*
+ * Over SSH nobody sees a branch, and there is no way out: URLs that would go
+ * there are turned to https, of each host that rules of git+https name.
+ */
+static void
+turn_ssh(const struct monitor *m, struct env *env)
+{
+	struct slice seen[LIMIT_GIT_HOSTS], host;
+	uint32_t next = 0;
+	uint16_t port;
+	size_t n = 0, i;
+
+	while (n < LIMIT_GIT_HOSTS &&
+	    git_next_host(m->program, &next, &host, &port)) {
+		for (i = 0; i < n && !slice_eq(seen[i], host);)
+			i++;
+		if (i < n)
+			continue;
+		seen[n++] = host;
+		if (turn_host(env, host, port))
+			continue;
+		log_warn("GIT_CONFIG_COUNT is no count: git's URLs of SSH "
+			 "stay as they are, and are refused");
+		return;
+	}
 }
 
 static bool
@@ -138,6 +186,7 @@ sandbox_view(struct monitor *m, struct sandbox *s, struct fail *fail)
 
 	if (make_trust(m, s) != 0)
 		return -1;
+	turn_ssh(m, &s->env);
 	gethostname(host, sizeof(host) - 1);
 	v->home = env_find(&s->env, "HOME");
 	if (v->home == NULL)

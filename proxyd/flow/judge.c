@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "flow/choose.h"
 #include "flow/record.h"
+#include "flow/ssh.h"
 #include "flow/step.h"
 
 /* RFC 8446 6.2 */
@@ -105,6 +106,8 @@ step_judge(struct flow *f)
 	}
 	if (f->is_tls)
 		return judge_tls(f);
+	if (ssh_refuse(f))
+		return flow_enter(f, PHASE_REFUSE);
 	/* Other protocols get a reset; HTTP is told why in HTTP. */
 	if (f->verdict.reason == REASON_TLS_NOT_TLS) {
 		f->reset = true;

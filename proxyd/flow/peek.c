@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "flow/record.h"
 #include "flow/step.h"
+#include "wire/ssh.h"
 
 /* The first byte of a ClientHello's record; one of SSL 2 has the high bit. */
 static bool
@@ -104,6 +105,15 @@ late(struct flow *f, bool silent)
 	    silent ? "no first byte in time" : "ClientHello not whole in time");
 }
 
+/* So far it could be SSH: JUDGE wants to know, if it is refused. */
+static bool
+may_become_ssh(const struct flow *f)
+{
+	return !f->expired && !f->client->ended &&
+	    !stream_is_broken(f->client) &&
+	    ssh_look(stream_peek(f->client)) == PARSE_MORE;
+}
+
 enum step
 step_peek(struct flow *f)
 {
@@ -116,7 +126,7 @@ step_peek(struct flow *f)
 		extend_limit(f);
 		f->is_tls = true;
 		step = peek_hello(f);
-	} else if (in.n != 0) {
+	} else if (in.n != 0 && !may_become_ssh(f)) {
 		step = peeked(f);
 	}
 	if (step != STEP_WAIT)

@@ -80,6 +80,40 @@ env_find(const struct env *env, const char *name)
 	return NULL;
 }
 
+#define GIT_SETTINGS_MAX 10000 /* that a caller's count may say */
+
+/* As git reads it: digits alone; none at all is 0. */
+static bool
+read_count(const char *text, unsigned *n)
+{
+	*n = 0;
+	for (; text != NULL && *text != '\0'; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		*n = *n * 10 + (unsigned)(*text - '0');
+		if (*n > GIT_SETTINGS_MAX)
+			return false;
+	}
+	return true;
+}
+
+bool
+env_add_git(struct env *env, const char *key, const char *value)
+{
+	char name[sizeof("GIT_CONFIG_VALUE_") + 11];
+	unsigned n;
+
+	if (!read_count(env_find(env, "GIT_CONFIG_COUNT"), &n))
+		return false;
+	snprintf(name, sizeof(name), "GIT_CONFIG_KEY_%u", n);
+	env_set(env, name, key);
+	snprintf(name, sizeof(name), "GIT_CONFIG_VALUE_%u", n);
+	env_set(env, name, value);
+	snprintf(name, sizeof(name), "%u", n + 1);
+	env_set(env, "GIT_CONFIG_COUNT", name);
+	return true;
+}
+
 bool
 env_drop(struct env *env, const char *name)
 {

@@ -29,6 +29,12 @@ void env_set(struct env *env, const char *name, const char *value);
 /* The value of `name`, or NULL; borrowed until the next change. */
 const char *env_find(const struct env *env, const char *name);
 
+/*
+ * One more setting of git's own configuration, by GIT_CONFIG_COUNT: behind those
+ * that are there.  False: the count that is there is none.
+ */
+bool env_add_git(struct env *env, const char *key, const char *value);
+
 /* Take one out; was it there? */
 bool env_drop(struct env *env, const char *name);
 

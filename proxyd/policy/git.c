@@ -97,6 +97,29 @@ git_rule(const struct program *p, uint32_t rule, struct git_rule *git)
 	return true;
 }
 
+bool
+git_next_host(const struct program *p, uint32_t *next, struct slice *host,
+    uint16_t *port)
+{
+	const struct image *m = &p->image;
+
+	if ((image_flags(m) & PROGRAM_GIT) == 0)
+		return false;
+	while (*next < image_count(m, TABLE_ROUTES)) {
+		uint32_t r = (*next)++;
+		uint32_t h = image_word(m, TABLE_ROUTES, r, ROUTE_HOST);
+		if (image_word(m, TABLE_ROUTES, r, ROUTE_SCHEME) !=
+			SCHEME_GIT ||
+		    image_word(m, TABLE_HOSTS, h, HOST_KIND) != HOST_EXACT ||
+		    walk_is_deny(m, r))
+			continue;
+		*host = image_string(m, TABLE_HOSTS, h, HOST_TEXT_S);
+		*port = (uint16_t)image_word(m, TABLE_ROUTES, r, ROUTE_PORT);
+		return true;
+	}
+	return false;
+}
+
 uint32_t
 git_rule_n(const struct program *p, uint32_t rule, enum git_list list)
 {

@@ -58,6 +58,16 @@ void git_rule_put_refs(const struct program *p, uint32_t rule, struct buf *out);
 MUST_USE bool git_rule_path(const struct program *p, uint32_t rule,
     struct slice host, struct slice repository, struct wr *out);
 
+/*
+ * The next host that rules of git+https allow something on, by its exact name.
+ *
+ * next	 0 at first; goes on with each call
+ *
+ * False: there is none left.  A host may come several times.
+ */
+bool git_next_host(const struct program *p, uint32_t *next, struct slice *host,
+    uint16_t *port);
+
 /* The forge of a host that says what it is, or FORGES. */
 enum git_forge git_forge_of_host(struct slice host);
 

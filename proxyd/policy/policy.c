@@ -379,6 +379,26 @@ policy_kind(const struct program *p, const struct ip *dst, uint16_t port,
 	return walk_kind(m, &found, port);
 }
 
+bool
+policy_is_git(const struct program *p, const struct ip *dst)
+{
+	struct host_matches found;
+	uint32_t host;
+	struct walk w;
+
+	if ((image_flags(&p->image) & PROGRAM_GIT) == 0 || dst->family == 0 ||
+	    !find_pattern(p, dst, &host) || host == IMAGE_NONE)
+		return false;
+	hostset_covering(&p->image, host, &found);
+	walk_init(&w, &p->image, &found, NULL);
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
+		if (!walk_is_deny(&p->image, r) &&
+		    image_word(&p->image, TABLE_ROUTES, r, ROUTE_SCHEME) ==
+			SCHEME_GIT)
+			return true;
+	return false;
+}
+
 struct slice
 policy_destination(const struct program *p, const struct ip *dst)
 {

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/attr.h"
+#include "policy/git.h"
 #include "policy_bed.h"
 
 static const char policy[] =
@@ -258,6 +259,42 @@ api_rule_that_opens_a_door_is_said(void **state)
 	}
 }
 
+/* Those that allow something, by exact names: for the URLs of SSH. */
+static void
+git_hosts_are_found(void **state)
+{
+	static const struct {
+		const char *host;
+		uint16_t port;
+	} wanted[] = { { "github.com", 443 }, { "a.test", 8443 },
+		{ "github.com", 443 } };
+	uint32_t next = 0, n = 0;
+	struct slice host;
+	uint16_t port;
+	struct bed b;
+
+	(void)state;
+	bed_load(&b, NULL,
+	    "version: 1\n"
+	    "policies: {p: {rules: [{deny: 'git+https://no.test/acme/app'}, "
+	    "{allow: ['git+https://github.com/acme/app', "
+	    "'git+https://github.com/acme/lib'], fetch: true}, {allow: "
+	    "['git+https://a.test:8443/x', 'git+https://*.b.test/x'], "
+	    "fetch: true}, {allow: 'https://c.test/**'}]}}\n");
+	assert_non_null(b.program);
+	while (git_next_host(b.program, &next, &host, &port)) {
+		bool known = false;
+		for (size_t i = 0; i < COUNT_OF(wanted); i++)
+			known = known ||
+			    (slice_eq_str(host, wanted[i].host) &&
+				port == wanted[i].port);
+		assert_true(known);
+		n++;
+	}
+	assert_int_equal(n, COUNT_OF(wanted));
+	bed_release(&b);
+}
+
 /* GT-31: where nothing is read, nobody sees a branch. */
 static void
 api_rule_that_passes_unread_is_said(void **state)
@@ -299,6 +336,7 @@ main(void)
 		cmocka_unit_test(api_routes_are_shut_under_a_wildcard),
 		cmocka_unit_test(api_refusal_says_what_would_open_it),
 		cmocka_unit_test(api_rule_that_opens_a_door_is_said),
+		cmocka_unit_test(git_hosts_are_found),
 		cmocka_unit_test(api_rule_that_passes_unread_is_said),
 	};
 

@@ -182,6 +182,44 @@ env_is_a_list(void **state)
 	env_release(&env);
 }
 
+/* Behind the user's own; a count that is none is not touched. */
+static void
+env_gets_settings_of_git(void **state)
+{
+	char count[] = "GIT_CONFIG_COUNT=1", key[] = "GIT_CONFIG_KEY_0=a.b";
+	char odd[] = "GIT_CONFIG_COUNT=1x", much[] = "GIT_CONFIG_COUNT=10001";
+	char empty[] = "GIT_CONFIG_COUNT=";
+	char *callers[][3] = { { count, key, NULL }, { odd, NULL },
+		{ much, NULL }, { empty, NULL }, { NULL } };
+	struct env env;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(callers); i++) {
+		bool good = i != 1 && i != 2;
+		env_init(&env, callers[i]);
+		(void)env_keep(&env, callers[i], "GIT_CONFIG_COUNT");
+		(void)env_keep(&env, callers[i], "GIT_CONFIG_KEY_0");
+		assert_int_equal(env_add_git(&env, "k", "v"), good);
+		assert_int_equal(env_add_git(&env, "k", "w"), good);
+		const char *at = env_find(&env, "GIT_CONFIG_COUNT");
+		const char *second = env_find(&env,
+		    i == 0 ? "GIT_CONFIG_VALUE_2" : "GIT_CONFIG_VALUE_1");
+		assert_string_equal(at,
+		    i == 0     ? "3" :
+			good   ? "2" :
+			i == 1 ? "1x" :
+				 "10001");
+		if (good)
+			assert_string_equal(second, "w");
+		else
+			assert_null(second);
+		if (i == 0)
+			assert_string_equal(env_find(&env, "GIT_CONFIG_KEY_0"),
+			    "a.b");
+		env_release(&env);
+	}
+}
+
 /* clang-format off */
 static const struct {
 	const char *name, *in, *want;
@@ -221,6 +259,7 @@ main(void)
 		cmocka_unit_test(plan_puts_folders_before_what_is_in_them),
 		cmocka_unit_test(view_resolve_follows_no_link_of_the_commands),
 		cmocka_unit_test(env_is_a_list),
+		cmocka_unit_test(env_gets_settings_of_git),
 		cmocka_unit_test(startfile_scripts_takes_each_case),
 	};
 
