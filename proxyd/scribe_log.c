@@ -29,7 +29,7 @@ static const unsigned kinds[ROLE_COUNT] = {
 	[ROLE_MONITOR] = K(PROGRAM) | K(ATTACH) | K(DETACH) | K(STOP) |
 	    K(DROP) | K(GAP) | K(ALARM),
 	[ROLE_WORKER] = K(FLOW_BEGIN) | K(FLOW_END) | K(REQUEST_BEGIN) |
-	    K(REQUEST_END) | K(DNS) | K(GAP) | K(ALARM),
+	    K(REQUEST_END) | K(QUESTION) | K(DNS) | K(GAP) | K(ALARM),
 	[ROLE_DIALER] = K(DIAL) | K(GAP) | K(ALARM),
 	[ROLE_KEEPER] = K(RELEASE) | K(GAP) | K(ALARM),
 };

@@ -28,6 +28,7 @@
 	X(REQUEST_END, "request.end", "a request: refused, or done with") \
 	X(DIAL, "dial", "an outward connection, made or refused; written by the dialer") \
 	X(RELEASE, "release", "a credential given for one request, or refused; written by the keeper") \
+	X(QUESTION, "question", "what duenna itself asks the origin of a push, before it is sent") \
 	X(DNS, "dns", "a question that was refused") \
 	X(DROP, "drop", "packets that the kernel dropped, counted") \
 	X(CHECKPOINT, "checkpoint", "a signature over all that stands before") \

@@ -186,6 +186,17 @@ put_sent(struct tally *t, uint64_t seq, const struct event *e)
 	    count_credentials(t, seq, e, DONE);
 }
 
+/* Asked by duenna itself: over a dial that is recorded, with credentials that
+ * are announced by it. */
+static bool
+put_question(struct tally *t, uint64_t seq, const struct event *e)
+{
+	return check_dial(t, seq, e,
+		   "duenna itself asked, and the dialer has no record of the "
+		   "dial of its connection") &&
+	    count_credentials(t, seq, e, BEGUN);
+}
+
 bool
 tally_put(struct tally *t, uint64_t seq, const struct event *e)
 {
@@ -204,6 +215,8 @@ tally_put(struct tally *t, uint64_t seq, const struct event *e)
 		return count_credentials(t, seq, e, RELEASES);
 	if (e->kind == EVENT_REQUEST_BEGIN)
 		return count_credentials(t, seq, e, BEGUN);
+	if (e->kind == EVENT_QUESTION)
+		return put_question(t, seq, e);
 	if (e->kind == EVENT_REQUEST_END && allow)
 		return put_sent(t, seq, e);
 	return true;

@@ -109,6 +109,7 @@
 	X(KEEP_SIZE, 16777216, "names in trees that are looked at for `keep` of one push") \
 	X(QUESTION_HEAD_SIZE, 65536, "what an upstream offers, and its HEAD, before it is asked for objects") \
 	X(QUESTION_SIZE, 16777216, "the upstream's answer to the question that a proof asks") \
+	X(QUESTION_MS, 30000, "one such question, from the dial to the whole answer") \
 	X(SOCKET_BUFFER, 262144, "send and receive buffer of an accepted socket")
 /* clang-format on */
 

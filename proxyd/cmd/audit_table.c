@@ -17,7 +17,7 @@ is_detail(const struct event *e)
 	bool deny = slice_eq_str(event_text_of(e, FIELD_VERDICT), "deny");
 
 	return e->kind == EVENT_CHECKPOINT || e->kind == EVENT_FLOW_BEGIN ||
-	    e->kind == EVENT_REQUEST_BEGIN ||
+	    e->kind == EVENT_REQUEST_BEGIN || e->kind == EVENT_QUESTION ||
 	    ((e->kind == EVENT_FLOW_END || e->kind == EVENT_DIAL ||
 		 e->kind == EVENT_RELEASE) &&
 		!deny);

@@ -194,6 +194,26 @@ record_request_end(struct request *r)
 	(void)send_event(r->flow, &e, NULL);
 }
 
+bool
+record_question(struct request *r, const struct record_question *q,
+    asks_on_written *on_written, void *arg)
+{
+	const struct sandbox *sb = r->flow->sandbox;
+	struct event e;
+
+	begin(&e, EVENT_QUESTION, r->flow, r->generation);
+	event_text(&e, FIELD_RULE,
+	    program_rule(r->generation->program, r->verdict.rule).name);
+	event_number(&e, FIELD_EXCHANGE, r->x.number);
+	event_text(&e, FIELD_HOST, host_slice(&r->host));
+	event_number(&e, FIELD_PORT, r->flow->port);
+	event_text(&e, FIELD_METHOD, q->method);
+	event_text(&e, FIELD_PATH, q->path);
+	put_credentials(&e, r);
+	event_number(&e, FIELD_COOKIE_SOCKET, q->cookie);
+	return sb->asks->record(sb->asks_arg, &e, on_written, arg);
+}
+
 void
 record_alarm(struct request *r, enum reason reason, const char *detail)
 {

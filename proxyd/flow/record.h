@@ -27,6 +27,18 @@ void record_flow_end(struct flow *f);
 void record_request_begin(struct request *r);
 void record_request_end(struct request *r);
 
+/*
+ * A question of duenna's own (flow/inquire.h), by the rule of `r` and with its
+ * credentials, to its host.  `on_written` is called later, once; false: it never
+ * will be.
+ */
+struct record_question {
+	struct slice method, path;
+	uint64_t cookie; /* of the socket that it will go over */
+};
+MUST_USE bool record_question(struct request *r,
+    const struct record_question *q, asks_on_written *on_written, void *arg);
+
 /* Something that a person should look at, beside the verdict. */
 void record_alarm(struct request *r, enum reason reason, const char *detail);
 

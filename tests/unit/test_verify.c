@@ -61,12 +61,6 @@ assert_says(struct log *log, const char *want)
 }
 
 static void
-text(struct event *e, enum event_field f, const char *s)
-{
-	event_str(e, f, s);
-}
-
-static void
 add(struct journal *j, struct event *e)
 {
 	assert_true(journal_put(j, e, NULL));
@@ -79,8 +73,8 @@ flow(struct journal *j, enum event_kind kind, uint64_t passed)
 	struct event e;
 
 	event_init(&e, kind);
-	text(&e, FIELD_SANDBOX, "s");
-	text(&e, FIELD_FLOW, "w0-1");
+	event_str(&e, FIELD_SANDBOX, "s");
+	event_str(&e, FIELD_FLOW, "w0-1");
 	if (kind == EVENT_FLOW_END)
 		event_reason(&e,
 		    passed != 0 ? REASON_ALLOW_PASS : REASON_ALLOW);
@@ -95,11 +89,11 @@ dial(struct journal *j, uint64_t cookie)
 	struct event e;
 
 	event_init(&e, EVENT_DIAL);
-	text(&e, FIELD_SANDBOX, "s");
-	text(&e, FIELD_FLOW, "w0-1");
-	text(&e, FIELD_VERDICT, "allow");
+	event_str(&e, FIELD_SANDBOX, "s");
+	event_str(&e, FIELD_FLOW, "w0-1");
+	event_str(&e, FIELD_VERDICT, "allow");
 	event_reason(&e, REASON_ALLOW);
-	text(&e, FIELD_HOST, "api.test");
+	event_str(&e, FIELD_HOST, "api.test");
 	event_number(&e, FIELD_PORT, 443);
 	event_number(&e, FIELD_COOKIE_SOCKET, cookie);
 	add(j, &e);
@@ -111,11 +105,11 @@ release(struct journal *j)
 	struct event e;
 
 	event_init(&e, EVENT_RELEASE);
-	text(&e, FIELD_SANDBOX, "s");
-	text(&e, FIELD_FLOW, "w0-1");
-	text(&e, FIELD_VERDICT, "allow");
+	event_str(&e, FIELD_SANDBOX, "s");
+	event_str(&e, FIELD_FLOW, "w0-1");
+	event_str(&e, FIELD_VERDICT, "allow");
 	event_reason(&e, REASON_ALLOW);
-	text(&e, FIELD_CREDENTIAL, "github");
+	event_str(&e, FIELD_CREDENTIAL, "github");
 	add(j, &e);
 }
 
@@ -125,14 +119,20 @@ request(struct journal *j, enum event_kind kind, uint64_t cookie)
 	struct event e;
 
 	event_init(&e, kind);
-	text(&e, FIELD_SANDBOX, "s");
-	text(&e, FIELD_FLOW, "w0-1");
+	event_str(&e, FIELD_SANDBOX, "s");
+	event_str(&e, FIELD_FLOW, "w0-1");
 	event_number(&e, FIELD_EXCHANGE, 1);
-	text(&e, FIELD_PROGRAM, "sha256:00");
-	text(&e, FIELD_FACTS_KIND, "request");
-	text(&e, FIELD_VERDICT, "allow");
+	event_str(&e, FIELD_PROGRAM, "sha256:00");
+	if (kind == EVENT_QUESTION)
+		event_str(&e, FIELD_METHOD, "POST");
+	else
+		event_str(&e, FIELD_FACTS_KIND, "request");
+	event_str(&e, FIELD_HOST, "api.test");
+	event_number(&e, FIELD_PORT, 443);
+	event_str(&e, FIELD_PATH, "/acme/app.git/git-upload-pack");
+	event_str(&e, FIELD_VERDICT, "allow");
 	event_reason(&e, REASON_ALLOW);
-	text(&e, FIELD_CREDENTIAL, "github");
+	event_str(&e, FIELD_CREDENTIAL, "github");
 	event_number(&e, FIELD_COOKIE_SOCKET, cookie);
 	add(j, &e);
 }
@@ -148,6 +148,9 @@ enum {
 	NO_END = 16,
 	BAD_KEY = 32, /* the machine did not sign it */
 	PASSED = 64,  /* and not what is without, but one that passed unread */
+	ASKED = 128,  /* a question of duenna's own, with a release, ... */
+	UNTOLD = 256, /* ... and without its record */
+	ASTRAY = 512, /* ... over a connection that nobody dialled */
 };
 
 #define RECORDS 10 /* of a whole one */
@@ -179,6 +182,10 @@ write_run(const char *name, unsigned without)
 	if ((without & NO_REQUEST) == 0)
 		request(j, EVENT_REQUEST_BEGIN, 7);
 	if ((without & NO_RELEASE) == 0)
+		release(j);
+	if ((without & ASKED) != 0)
+		request(j, EVENT_QUESTION, (without & ASTRAY) != 0 ? 8 : 7);
+	if ((without & (ASKED | UNTOLD)) != 0)
 		release(j);
 	if ((without & NO_REQUEST) == 0)
 		request(j, EVENT_REQUEST_END, 7);
@@ -433,6 +440,13 @@ what_two_roles_say_must_go_together(void **state UNUSED)
 		    "0 4 flow w0-1, credential github: released more often "
 		    "than a request for it was announced" },
 		{ NO_FLOW, "0 2 flow w0-1: dialled for, but never announced" },
+		{ ASKED, NULL },
+		{ UNTOLD,
+		    "0 4 flow w0-1, credential github: released more often "
+		    "than a request for it was announced" },
+		{ ASKED | ASTRAY,
+		    "0 6 duenna itself asked, and the dialer has no record of "
+		    "the dial of its connection" },
 		{ PASSED | NO_REQUEST | NO_RELEASE, NULL },
 		{ PASSED | NO_REQUEST | NO_RELEASE | NO_DIAL,
 		    "0 4 bytes passed unread, and the dialer has no record of "
