@@ -60,20 +60,11 @@ GIT = '''
 - allow: git+https://other.test:8443/acme/app
   fetch: true
 '''
-
-
-def served(bed):
-    here = bed(GIT)
-    if 'is not in this version' in here.duenna('run', '--', 'true')[2]:
-        pytest.skip('git+https is not served')
-    return here
-
-
 SHOW = 'git ls-remote --get-url '
 
 
 def test_git_urls_of_ssh_are_turned_to_https(bed):
-    here = served(bed)
+    here = bed(GIT)
     urls = ('git@git.test:acme/app', 'ssh://git@git.test/acme/app',
             'git@other.test:acme/app', 'git@github.com:acme/app',
             'mine:app')
@@ -93,7 +84,17 @@ def test_git_urls_of_ssh_are_turned_to_https(bed):
 
 
 def test_ssh_to_a_host_of_git_rules_is_told_of_https(bed):
-    here = served(bed)
+    here = bed(GIT)
     got = here.run('ssh -o BatchMode=yes git@git.test')
     assert 'duenna: git over SSH has no branch rules; use ' \
         'https://git.test/... [dst.port ' in got.err, got
+
+
+def test_git_clones_by_a_url_of_ssh(bed):
+    here = bed('- allow: git+https://git.test/acme/widgets\n'
+               '  forge: gitlab\n  fetch: true\n')
+    got = here.run('git clone -q git@git.test:acme/widgets.git; '
+                   'git -C widgets log --oneline | wc -l')
+    assert got.exit == 0 and int(got.out) > 0, got
+    assert {r['server.address'] for r in got.find(event='request.end')} == \
+        {'git.test'}, got
