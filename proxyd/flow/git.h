@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests of git's smart HTTP by a rule of git+https: the spelling in which
- * they go up, and what of an answer comes down.
+ * they go up, what of an answer comes down, and what people read of a refusal.
  */
 #ifndef FLOW_GIT_H
 #define FLOW_GIT_H
@@ -26,5 +26,11 @@ MUST_USE bool git_prepare(struct request *r);
  * False: it is refused; x->refusal is filled in.
  */
 MUST_USE bool git_answered(struct request *r);
+
+/* The status of a refusal by policy, where it is not the reason's; else 0. */
+unsigned git_refusal_status(const struct request *r);
+
+/* A refusal is about to be put: in a form that git shows. */
+void git_refusing(struct request *r);
 
 #endif

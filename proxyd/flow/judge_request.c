@@ -199,6 +199,8 @@ deny(struct request *r)
 	    r->verdict.reason == REASON_CRED_FOREIGN)
 		record_alarm(r, r->verdict.reason,
 		    "a placeholder stood where it must not");
+	if (git_refusal_status(r) != 0)
+		x->refusal.status = git_refusal_status(r);
 	x->status = refusal_status(&x->refusal);
 	record_request_end(r);
 	exchange_refuse(x, r->verdict.reason, x->fail.detail);

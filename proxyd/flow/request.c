@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flow/request.h"
 #include "base/clock.h"
+#include "flow/git.h"
 #include "flow/record.h"
 #include "http/h2_stream.h"
 
@@ -18,6 +19,12 @@ request_sent(struct exchange *x, void *arg)
 
 	(void)x;
 	attach_wipe(&r->attach);
+}
+
+void
+request_refusing(struct exchange *x UNUSED, void *arg)
+{
+	git_refusing(arg);
 }
 
 void
@@ -153,6 +160,7 @@ request_new(struct flow *f, struct stream *client)
 		.sent = request_sent,
 		.answered = request_answered,
 		.trailers = request_trailers,
+		.refusing = request_refusing,
 		.keep = request_keep,
 		.ended = request_ended,
 		.on_limit = on_limit,

@@ -58,6 +58,7 @@ phrase(unsigned status)
 	} rows[] = {
 		{ 400, "Bad Request" },
 		{ 403, "Forbidden" },
+		{ 404, "Not Found" },
 		{ 408, "Request Timeout" },
 		{ 413, "Content Too Large" },
 		{ 414, "URI Too Long" },

@@ -106,3 +106,63 @@ def test_the_token_is_the_password_of_basic_and_git_needs_none(bed):
     for request in here.origin_requests():
         assert [v for n, v in request['fields'] if n == 'Authorization'] == \
             [want], request
+
+
+@pytest.mark.parametrize('command, said, reason', [
+    ('ls-remote https://git.test/acme/other.git',
+     ('remote: duenna: no rule names git+https://git.test/acme/other; ',
+      'remote: duenna: a fetch is allowed to git+https://git.test/acme/widgets'),
+     'git.repo'),
+    ('ls-remote https://git.test/acme/widgets.wiki.git',
+     ('remote: duenna: no rule names git+https://git.test/acme/widgets.wiki',),
+     'git.repo'),
+    ('push %s HEAD:refs/heads/x' % URL,
+     ('remote: duenna: rule `work`', 'does not allow a push of'), 'git.service'),
+    ('-c http.extraHeader="Authorization: Bearer x" ls-remote ' + URL,
+     ('the client\'s own stood in authorization',), 'cred.client_auth')])
+def test_git_shows_why_it_is_refused(bed, command, said, reason):
+    here = bed(FETCH)
+    got = here.run('git init -q w && cd w && git -c user.name=a -c user.email=b '
+                   'commit -q --allow-empty -m x && git ' + command)
+    assert got.exit == 128 and 'error: 403' in got.err, got
+    for text in said:
+        assert text in got.err, got
+    assert '[%s ' % reason in got.err and got.reasons() == [reason], got
+    assert 'Username' not in got.err and targets(here) == [], got
+
+
+def test_git_shows_that_the_server_did_not_take_the_token(bed, says):
+    says({REFS % 'upload': ['HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: '
+                            'Basic realm="x"\r\nContent-Length: 0\r\n\r\n']})
+    here = bed(ODD + '  credential: api\n',
+               Bed.config(only='git+https://git.test/acme/**'))
+    got = here.run('git ls-remote https://git.test/acme/odd')
+    assert got.exit == 128 and 'Username' not in got.err, got
+    assert "remote: the server did not take duenna's credential" in got.err, got
+    assert got.find(event='alarm', reason='cred.unavailable'), got
+
+
+def test_git_shows_that_a_repository_moved(bed, says):
+    """A fetch comes back to the new place, and is judged there."""
+    says({REFS % service: [
+        'HTTP/1.1 301 Moved\r\nLocation: https://git.test/acme/widgets.git/'
+        'info/refs?service=git-%s-pack\r\nContent-Length: 0\r\n\r\n' % service]
+        for service in ('upload', 'receive')})
+    here = bed(ODD + FETCH[1:])
+    got = here.run('git ls-remote https://git.test/acme/odd && '
+                   'git clone -q https://git.test/acme/odd w && cd w && '
+                   'git push https://git.test/acme/odd HEAD:refs/heads/x')
+    assert 'refs/heads/main' in got.out and got.exit == 128, got
+    assert 'remote: the repository moved; change the policy' in got.err, got
+    assert got.reasons() == ['up.response'], got
+    got = bed(ODD).run('git ls-remote https://git.test/acme/odd')
+    assert 'no rule names git+https://git.test/acme/widgets' in got.err, got
+
+
+def test_git_shows_that_a_server_speaks_no_smart_http(bed, says):
+    says({REFS % 'upload': ['HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n'
+                            'Content-Length: 0\r\n\r\n']})
+    here = bed(ODD)
+    got = here.run('git ls-remote https://git.test/acme/odd')
+    assert got.exit == 128 and len(targets(here)) == 1, got
+    assert "remote: the server does not answer in git's smart HTTP" in got.err
