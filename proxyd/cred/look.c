@@ -308,3 +308,16 @@ look_at(const struct look_head *head, const struct look_slots *slots,
 	look_target(&l);
 	look_fields(&l);
 }
+
+enum placeholder_seen
+look_trailers(const struct field_list *fields,
+    const struct placeholder_set *set)
+{
+	const struct look_slots none = { 0 };
+	const struct look_head head = { .fields = fields };
+	struct facts facts = { 0 };
+	struct look l = { &head, &none, set, &facts };
+
+	look_fields(&l);
+	return facts.placeholder;
+}

@@ -11,7 +11,8 @@
  * in the target, in a name, twice, glued to anything, or wrapped once more in
  * Base64, it is misplaced; one that is marked but not of this sandbox is
  * foreign.
- * look_at() is pure.
+ * In trailers nothing is a slot.
+ * look_at() and look_trailers() are pure.
  */
 #ifndef CRED_LOOK_H
 #define CRED_LOOK_H
@@ -49,5 +50,12 @@ void look_slots_release(struct look_slots *slots);
  */
 void look_at(const struct look_head *head, const struct look_slots *slots,
     const struct placeholder_set *set, struct facts *facts);
+
+/*
+ * What a request's trailers have of placeholders: never IN_SLOT.  The client's
+ * own credentials never get here (field_may_trail).
+ */
+enum placeholder_seen look_trailers(const struct field_list *fields,
+    const struct placeholder_set *set);
 
 #endif

@@ -5,6 +5,7 @@
  * refused there, since it cannot be searched.
  */
 #include "base/ascii.h"
+#include "cred/look.h"
 #include "flow/git.h"
 #include "flow/request.h"
 #include "flow/watchers.h"
@@ -105,24 +106,20 @@ request_answered(struct exchange *x, void *arg)
 	return true;
 }
 
-/* Fields are no slot behind a body either.  ALLOW: there is none. */
+/* Fields are no slot behind a body either.  ALLOW: none is there. */
 static enum reason
-placeholder_in(const struct placeholder_set *set,
-    const struct field_list *fields)
+placeholder_in(const struct request *r, const struct field_list *fields)
 {
-	enum reason found = REASON_ALLOW;
-
-	for (size_t i = 0; i < fields->n; i++) {
-		const struct field *f = &fields->at[i];
-		if (!placeholder_is_marked(f->name) &&
-		    !placeholder_is_marked(f->value))
-			continue;
-		if (!placeholder_are_ours(set, f->name) ||
-		    !placeholder_are_ours(set, f->value))
-			return REASON_CRED_FOREIGN;
-		found = REASON_CRED_MISPLACED;
+	switch (look_trailers(fields, &r->flow->sandbox->placeholders)) {
+	case PLACEHOLDER_NONE:
+		return REASON_ALLOW;
+	case PLACEHOLDER_FOREIGN:
+		return REASON_CRED_FOREIGN;
+	case PLACEHOLDER_IN_SLOT:
+	case PLACEHOLDER_MISPLACED:
+		break;
 	}
-	return found;
+	return REASON_CRED_MISPLACED;
 }
 
 bool
@@ -131,9 +128,7 @@ request_trailers(struct exchange *x, bool up, const struct field_list *fields,
 {
 	struct request *r = x->arg;
 	uint64_t before = r->n_masked;
-	enum reason reason = up ?
-	    placeholder_in(&r->flow->sandbox->placeholders, fields) :
-	    REASON_ALLOW;
+	enum reason reason = up ? placeholder_in(r, fields) : REASON_ALLOW;
 
 	if (reason != REASON_ALLOW) {
 		*fail = (struct parse_fail){ reason,

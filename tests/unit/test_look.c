@@ -260,6 +260,28 @@ look_finds_each_placeholder(void **state)
 	}
 }
 
+/* The same places in trailers, where none is a slot. */
+static void
+look_finds_each_placeholder_in_trailers(void **state)
+{
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct field_list list = { 0 };
+		struct buf text;
+
+		if (strcmp(rows[i].target, "/") != 0)
+			continue;
+		print_message("# %s\n", rows[i].name);
+		read_fields(expanded(f, rows[i].fields, &text), &list);
+		assert_int_equal(look_trailers(&list, &f->set),
+		    rows[i].seen == PLACEHOLDER_IN_SLOT ?
+			PLACEHOLDER_MISPLACED :
+			rows[i].seen);
+		buf_release(&text);
+	}
+}
+
 static void
 look_takes_several_slots(void **state)
 {
@@ -320,6 +342,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(look_finds_each_placeholder),
+		cmocka_unit_test(look_finds_each_placeholder_in_trailers),
 		cmocka_unit_test(look_takes_several_slots),
 		cmocka_unit_test(look_sees_cookies_ranges_and_signatures),
 		cmocka_unit_test(look_sees_the_method),
