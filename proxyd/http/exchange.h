@@ -93,7 +93,7 @@ struct exchange {
 	size_t drained;	       /* REFUSE: of the request, dropped */
 	size_t told;	       /* ... and of refusal.last, put */
 	uint32_t origin_error; /* HTTP/2: of the stream that it reset */
-	bool had_trailers;     /* HTTP/2: of the request, passed on */
+	bool had_trailers;     /* the request, which are gone once read */
 	bool asked;	       /* the phase's question was put */
 	bool answer_yes;       /* ... and answered so */
 	bool refused;	       /* exchange_refuse() was called */

@@ -109,16 +109,46 @@ finish(struct exchange *x)
 	return exchange_enter(x, EXCHANGE_DONE);
 }
 
+/* `fields` NULL: without trailers. */
 static enum parse
-move_up(struct exchange *x, struct parse_fail *fail)
+put_fields(struct exchange *x, bool up, const struct field_list *fields,
+    struct parse_fail *fail)
 {
-	return h1_way_move(&x->up, x->client, x->upstream, fail);
+	if (h1_way_put_end(up ? &x->up : &x->down, up ? x->upstream : x->client,
+		fields))
+		return PARSE_DONE;
+	/* A side that is lost is seen as such by the caller. */
+	*fail = (struct parse_fail){ REASON_INTERNAL, "end does not fit", 0 };
+	return PARSE_BAD;
 }
 
 static enum parse
-move_down(struct exchange *x, struct parse_fail *fail)
+put_trailers(struct exchange *x, bool up, struct parse_fail *fail)
 {
-	return h1_way_move(&x->down, x->upstream, x->client, fail);
+	struct buf *section = up ? &x->up.trailers : &x->down.trailers;
+	struct field_list fields;
+
+	if (!h1_trailers_take(buf_slice(section), &fields)) {
+		*fail = (struct parse_fail){ REASON_INTERNAL,
+			"trailers read otherwise", 0 };
+		return PARSE_BAD;
+	}
+	if (!exchange_pass_trailers(x, up, &fields, section, fail))
+		return PARSE_BAD;
+	/* An origin that does not know of them might read on behind the body. */
+	return put_fields(x, up,
+	    up && !http_has_trailers(&x->req) ? NULL : &fields, fail);
+}
+
+/* Towards HTTP/1.0 there are no chunks, so no trailers. */
+static enum parse
+put_end(struct exchange *x, bool up, struct parse_fail *fail)
+{
+	const struct way *w = up ? &x->up : &x->down;
+
+	return w->trailers.n == 0 || w->out != HTTP_BODY_OPEN ?
+	    put_fields(x, up, NULL, fail) :
+	    put_trailers(x, up, fail);
 }
 
 static enum parse
@@ -176,8 +206,8 @@ const struct exchange_version exchange_h1 = {
 	.put_request = put_request,
 	.read_response = read_response,
 	.put_response = put_response,
-	.move_up = move_up,
-	.move_down = move_down,
+	.move = h1_way_move,
+	.put_end = put_end,
 	.pull = pull,
 	.put = h1_way_put,
 	.client_lost = client_lost,

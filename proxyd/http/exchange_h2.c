@@ -40,48 +40,29 @@ put_response(struct exchange *x, struct http_new_response *r)
 	return h2_put_response(x->client, r, end);
 }
 
-/* The end of a body, with its trailers: gRPC's status is there. */
+/* gRPC's status is in the trailers. */
 static enum parse
-put_end(struct exchange *x, struct way *w, struct parse_fail *fail)
+put_end(struct exchange *x, bool up, struct parse_fail *fail)
 {
-	bool up = w == &x->up;
-	struct stream *from = up ? x->client : x->upstream;
-	struct stream *to = up ? x->upstream : x->client;
+	struct way *w = up ? &x->up : &x->down;
 	struct field_list fields;
 	struct buf head;
 
 	buf_init(&head, LIMIT_HEAD_SIZE);
-	enum parse p = h2_read_trailers(from, &fields, &head, fail);
+	enum parse p = h2_read_trailers(up ? x->client : x->upstream, &fields,
+	    &head, fail);
 	if (p == PARSE_DONE && fields.n != 0 &&
-	    !x->ops->trailers(x, up, &fields, &head, fail))
+	    !exchange_pass_trailers(x, up, &fields, &head, fail))
 		p = PARSE_BAD;
-	if (p == PARSE_DONE && !h2_put_trailers(to, &fields)) {
+	if (p == PARSE_DONE &&
+	    !h2_put_trailers(up ? x->upstream : x->client, &fields)) {
 		*fail = (struct parse_fail){ REASON_INTERNAL,
 			"trailers do not fit", 0 };
 		p = PARSE_BAD;
 	}
 	buf_release(&head);
 	w->done = p == PARSE_DONE;
-	x->had_trailers = x->had_trailers || (up && fields.n != 0);
 	return p;
-}
-
-static enum parse
-move_up(struct exchange *x, struct parse_fail *fail)
-{
-	if (x->up.done)
-		return PARSE_DONE;
-	enum parse p = h2_way_move(&x->up, x->client, x->upstream, fail);
-	return p == PARSE_DONE ? put_end(x, &x->up, fail) : p;
-}
-
-static enum parse
-move_down(struct exchange *x, struct parse_fail *fail)
-{
-	if (x->down.done)
-		return PARSE_DONE;
-	enum parse p = h2_way_move(&x->down, x->upstream, x->client, fail);
-	return p == PARSE_DONE ? put_end(x, &x->down, fail) : p;
 }
 
 /*
@@ -207,8 +188,8 @@ const struct exchange_version exchange_h2 = {
 	.put_request = put_request,
 	.read_response = read_response,
 	.put_response = put_response,
-	.move_up = move_up,
-	.move_down = move_down,
+	.move = h2_way_move,
+	.put_end = put_end,
 	.pull = pull,
 	.put = h2_way_put,
 	.client_lost = client_lost,

@@ -47,7 +47,7 @@ struct exchange_ops {
 	 */
 	bool (*answered)(struct exchange *x, void *arg);
 	/*
-	 * HTTP/2: trailers came, of the request (`up`) or of the answer; their
+	 * Trailers came, of the request (`up`) or of the answer; their
 	 * memory is `head`: change what may not pass.  False with *fail set:
 	 * they do not.
 	 */

@@ -165,6 +165,28 @@ upstream_lost(struct exchange *x, const char *detail)
 	return x->version->upstream_lost(x, detail);
 }
 
+/* Move what can be moved of a body, and put its end. */
+static enum parse
+move(struct exchange *x, bool up, struct parse_fail *fail)
+{
+	struct way *w = up ? &x->up : &x->down;
+
+	if (w->done)
+		return PARSE_DONE;
+	enum parse p = x->version->move(w, up ? x->client : x->upstream,
+	    up ? x->upstream : x->client, fail);
+	return p == PARSE_DONE ? x->version->put_end(x, up, fail) : p;
+}
+
+bool
+exchange_pass_trailers(struct exchange *x, bool up,
+    const struct field_list *fields, struct buf *head, struct parse_fail *fail)
+{
+	*(up ? &x->bytes_up : &x->bytes_down) += head->n;
+	x->had_trailers = x->had_trailers || up;
+	return x->ops->trailers(x, up, fields, head, fail);
+}
+
 /* Carry the request's body on.  False: the exchange cannot go on; *step says. */
 static bool
 carry_up(struct exchange *x, enum exchange_step *step)
@@ -179,8 +201,8 @@ carry_up(struct exchange *x, enum exchange_step *step)
 		x->close = true;
 		return true;
 	}
-	enum parse p = x->feeds ? exchange_move_own(x, &fail) :
-				  x->version->move_up(x, &fail);
+	enum parse p =
+	    x->feeds ? exchange_move_own(x, &fail) : move(x, true, &fail);
 	x->bytes_up += x->up.n - before;
 	if (p == PARSE_BAD) {
 		*step = fail.reason == REASON_CLIENT_ABORT ?
@@ -330,7 +352,7 @@ exchange_step_answer(struct exchange *x)
 	exchange_note_progress(x);
 	if (!carry_up(x, &step))
 		return step;
-	enum parse p = x->version->move_down(x, &fail);
+	enum parse p = move(x, false, &fail);
 	x->bytes_down += x->down.n - before;
 	if (p == PARSE_BAD)
 		return exchange_lose(x, fail.reason, fail.detail);

@@ -25,8 +25,12 @@ struct exchange_version {
 	/* x->res to the client.  False: it does not fit, or nobody is there. */
 	bool (*put_response)(struct exchange *x, struct http_new_response *r);
 	/* Move what can be moved of a body; as h1_way_move(). */
-	enum parse (*move_up)(struct exchange *x, struct parse_fail *fail);
-	enum parse (*move_down)(struct exchange *x, struct parse_fail *fail);
+	enum parse (*move)(struct way *w, struct stream *from,
+	    struct stream *to, struct parse_fail *fail);
+	/* Put the end of the request's (`up`) or the answer's body, with its
+	 * trailers.  PARSE_DONE, or PARSE_BAD with *fail set. */
+	enum parse (
+	    *put_end)(struct exchange *x, bool up, struct parse_fail *fail);
 	/* The next run of the request's body, for its owner; as h1_way_pull(). */
 	enum parse (*pull)(struct exchange *x, struct slice *in,
 	    struct parse_fail *fail);
@@ -57,6 +61,10 @@ bool exchange_head_fits(const struct exchange *x);
 
 /* RFC 9110 9.2.2: a method of which another try does no harm. */
 bool exchange_is_idempotent(const struct exchange *x);
+
+/* May these trailers be passed on?  As exchange_ops.trailers, and counted. */
+bool exchange_pass_trailers(struct exchange *x, bool up,
+    const struct field_list *fields, struct buf *head, struct parse_fail *fail);
 
 /* Every byte of either side sets the idle limit anew. */
 void exchange_note_progress(struct exchange *x);

@@ -118,16 +118,41 @@ put_data(const struct way *w, struct stream *to, struct slice data)
 }
 
 static bool
-put_end(struct way *w, struct stream *to)
+put_trailers(struct stream *to, const struct field_list *fields)
+{
+	uint8_t text[H1_TRAILERS_ROOM(LIMIT_TRAILER_SIZE)];
+	struct wr end = wr_of(text, sizeof(text));
+
+	h1_body_put_end(&end, fields);
+	return !end.bad && stream_put(to, wr_slice(&end));
+}
+
+bool
+h1_way_put_end(struct way *w, struct stream *to,
+    const struct field_list *fields)
 {
 	w->done = true;
-	return w->out != HTTP_BODY_OPEN || stream_put(to, SLICE(H1_LAST_CHUNK));
+	if (w->out != HTTP_BODY_OPEN)
+		return true;
+	return fields == NULL ? stream_put(to, SLICE(H1_LAST_CHUNK)) :
+				put_trailers(to, fields);
+}
+
+/* What of the trailers came with this piece of the body. */
+static bool
+keep_trailers(struct way *w, struct parse_fail *fail)
+{
+	if (w->in.section.n == 0 || buf_put(&w->trailers, w->in.section))
+		return true;
+	*fail =
+	    (struct parse_fail){ REASON_INTERNAL, "no memory for trailers", 0 };
+	return false;
 }
 
 bool
 h1_way_put(struct way *w, struct stream *to, struct slice data, bool last)
 {
-	return put_data(w, to, data) && (!last || put_end(w, to));
+	return put_data(w, to, data) && (!last || h1_way_put_end(w, to, NULL));
 }
 
 /* One run of data through the stages.  `last`: it is the end. */
@@ -137,7 +162,7 @@ carry(struct way *w, struct stream *to, struct slice data, bool last,
 {
 	if (!way_pass(w, &data, last, fail))
 		return PARSE_BAD;
-	if (!h1_way_put(w, to, data, last)) {
+	if (!put_data(w, to, data)) {
 		/* A side that is lost is seen as such by the caller. */
 		*fail = (struct parse_fail){ REASON_INTERNAL,
 			"body does not fit", 0 };
@@ -168,6 +193,8 @@ h1_way_move(struct way *w, struct stream *from, struct stream *to,
 			return PARSE_MORE;
 		enum parse p = h1_body_take(&w->in, in, &data, &used, fail);
 		if (p == PARSE_BAD)
+			return PARSE_BAD;
+		if (!keep_trailers(w, fail))
 			return PARSE_BAD;
 		p = carry(w, to, data, p == PARSE_DONE, fail);
 		stream_take(from, used);

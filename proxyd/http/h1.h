@@ -31,12 +31,20 @@ MUST_USE enum parse h1_read_response(struct stream *s, struct slice method,
 
 /*
  * Move what can be moved of a body.  PARSE_MORE: wait for news of either
- * stream.  PARSE_DONE: all was put (for UNTIL_CLOSE the caller shuts `to`).
+ * stream.  PARSE_DONE: all data was put, its end is to follow.
  * PARSE_BAD: it is to be cut; a source that ended too early has
  * REASON_CLIENT_ABORT or REASON_UP_RESPONSE.
  */
 MUST_USE enum parse h1_way_move(struct way *w, struct stream *from,
     struct stream *to, struct parse_fail *fail);
+
+/*
+ * Put the end of it, with `fields` behind a chunked one; NULL: none.  For
+ * UNTIL_CLOSE the caller shuts `to`.  False: it does not fit, or nobody is
+ * there.
+ */
+MUST_USE bool h1_way_put_end(struct way *w, struct stream *to,
+    const struct field_list *fields);
 
 /*
  * Or give the body to its owner: the next run of its data, without framing.

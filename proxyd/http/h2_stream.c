@@ -452,7 +452,7 @@ h2_read_trailers(struct stream *base, struct field_list *fields,
 	bool too_long = b->too_long;
 	struct slice list = give(b, head);
 	if (too_long)
-		return fail_with(fail, reason, "trailers over the limit");
+		return fail_with(fail, reason, HTTP_TRAILERS_TOO_LONG);
 	return h2_trailers_take(list, reason, fields, fail);
 }
 

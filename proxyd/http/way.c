@@ -9,6 +9,7 @@ way_init(struct way *w, enum h1_side side, bool has_end)
 		.has_end = has_end,
 		.done = true };
 	h1_body_init(&w->in, HTTP_BODY_NONE, 0, side);
+	buf_init(&w->trailers, LIMIT_TRAILER_SIZE);
 	stages_init(&w->stages);
 }
 
@@ -27,6 +28,7 @@ void
 way_release(struct way *w)
 {
 	stages_release(&w->stages);
+	buf_release(&w->trailers);
 }
 
 size_t

@@ -19,6 +19,7 @@ struct way {
 	bool has_end;	      /* its end is said beside its length: HTTP/2 */
 	bool done;	      /* its end was put too */
 	size_t run;	      /* pulled: data at the front of its source */
+	struct buf trailers;  /* owned; HTTP/1: their section, as it came */
 	struct stages stages; /* owned */
 };
 

@@ -9,6 +9,10 @@ struct row {
 	unsigned bits;
 };
 
+#define NAME(text)                                      \
+	{                                               \
+		(const uint8_t *)text, sizeof(text) - 1 \
+	}
 #define WHOLE(text, bits)                                           \
 	{                                                           \
 		{ (const uint8_t *)text, sizeof(text) - 1 }, (bits) \
@@ -115,6 +119,28 @@ field_class(struct slice name)
 		if (begins_with(name, prefixes[i].name))
 			return prefixes[i].bits;
 	return 0;
+}
+
+bool
+field_may_trail(struct slice name, bool of_answer)
+{
+	static const struct slice never[] = { NAME("authorization"),
+		NAME("cookie"), NAME("set-cookie"), NAME("www-authenticate"),
+		NAME("content-encoding"), NAME("content-location"),
+		NAME("cache-control"), NAME("pragma"), NAME("age"),
+		NAME("expires"), NAME("date"), NAME("location"),
+		NAME("retry-after"), NAME("vary"), NAME("warning") };
+	unsigned bits = FIELD_IS_HOP | FIELD_IS_PROXY | FIELD_IS_FORWARDED |
+	    FIELD_IS_OVERRIDE | FIELD_IS_ALT_SVC | FIELD_IS_FRAMING |
+	    FIELD_IS_HOST;
+
+	bits |= of_answer ? FIELD_IS_SINGLE_ANSWER : FIELD_IS_SINGLE;
+	if (field_class(name) & bits || begins_with(name, SLICE("if-")))
+		return false;
+	for (size_t i = 0; i < COUNT_OF(never); i++)
+		if (name.n == never[i].n && begins_with(name, never[i]))
+			return false;
+	return true;
 }
 
 bool
@@ -356,6 +382,48 @@ field_remove_named(struct field_list *list)
 			list->at[kept++] = list->at[i];
 	list->n = kept;
 	field_remove(list, SLICE("connection"));
+}
+
+bool
+field_wants_trailers(const struct field_list *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		struct slice rest = list->at[i].value, element;
+		if (!ascii_eq_fold(list->at[i].name, SLICE("te")))
+			continue;
+		while (field_take_element(&rest, &element))
+			if (ascii_eq_fold(element, SLICE("trailers")))
+				return true;
+	}
+	return false;
+}
+
+/* The next field `Trailer` of this hop's message, not of this hop alone. */
+static bool
+take_trailer_field(const struct field_list *list, struct field_walk *walk)
+{
+	while (walk->next < list->n) {
+		const struct field *f = &list->at[walk->next++];
+		if (!ascii_eq_fold(f->name, SLICE("trailer")) ||
+		    field_is_named(list, f->name))
+			continue;
+		walk->rest = f->value;
+		return true;
+	}
+	return false;
+}
+
+bool
+field_take_announced(const struct field_list *list, struct field_walk *walk,
+    bool of_answer, struct slice *name)
+{
+	do {
+		while (field_take_element(&walk->rest, name))
+			if (field_is_token(*name) &&
+			    field_may_trail(*name, of_answer))
+				return true;
+	} while (take_trailer_field(list, walk));
+	return false;
 }
 
 void

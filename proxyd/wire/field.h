@@ -57,6 +57,13 @@ enum field_bit {
  */
 unsigned field_class(struct slice name);
 
+/*
+ * May a field of that name stand behind a body?  None that frames, routes,
+ * authenticates, controls, or says how to read what came before (RFC 9110
+ * 6.5.1; the list is that of RFC 7230 4.1.2, with cookies, and ours above).
+ */
+bool field_may_trail(struct slice name, bool of_answer);
+
 /* True for a character of a token (RFC 9110 5.6.2). */
 bool field_is_token_char(uint8_t c);
 
@@ -119,6 +126,22 @@ bool field_is_named(const struct field_list *list, struct slice name);
 
 /* Remove all fields that are named so, and Connection itself. */
 void field_remove_named(struct field_list *list);
+
+/* Does some TE field say `trailers` (RFC 9110 10.1.4)? */
+bool field_wants_trailers(const struct field_list *list);
+
+/* How far the Trailer fields of a list were read; zero to begin with. */
+struct field_walk {
+	size_t next;	   /* field */
+	struct slice rest; /* of the one before */
+};
+
+/*
+ * The next name that a Trailer field announces and that may trail: what may not
+ * come is not announced either, some servers take it from there.  False: none.
+ */
+bool field_take_announced(const struct field_list *list,
+    struct field_walk *walk, bool of_answer, struct slice *name);
 
 /* Spell a name with each word capitalised; `out` has room for name.n bytes. */
 void field_put_name(struct slice name, uint8_t *out);

@@ -125,21 +125,19 @@ take_framing(struct h1_body *b, uint8_t c)
 	}
 }
 
-/* Names that frame or route have no place behind a body. */
 static bool
-is_forbidden(const struct h1_body *b)
+may_trail(const struct h1_body *b)
 {
-	unsigned bits = field_class(slice_of(b->name, b->n_name));
-
-	return bits & (FIELD_IS_FRAMING | FIELD_IS_HOST);
+	return field_may_trail(slice_of(b->name, b->n_name),
+	    b->side == H1_UPSTREAM);
 }
 
 static const char *
 take_name(struct h1_body *b, uint8_t c)
 {
 	if (c == ':') {
-		if (is_forbidden(b))
-			return "trailer that frames or routes";
+		if (!may_trail(b))
+			return HTTP_NO_TRAILER;
 		b->phase = VALUE;
 		return NULL;
 	}
@@ -171,7 +169,7 @@ static const char *
 take_trailer(struct h1_body *b, uint8_t c)
 {
 	if (++b->trailer > LIMIT_TRAILER_SIZE)
-		return "trailers over the limit";
+		return HTTP_TRAILERS_TOO_LONG;
 	switch (b->phase) {
 	case LINE:
 		return take_line(b, c);
@@ -220,9 +218,12 @@ static enum parse
 take_chunked(struct h1_body *b, struct slice in, struct slice *data,
     size_t *used, struct parse_fail *fail)
 {
-	size_t i = 0;
+	size_t i = 0, section = in.n;
 
+	b->section = (struct slice){ 0 };
 	while (i < in.n && b->phase != DATA && b->phase != OVER) {
+		if (b->phase >= LINE && i < section)
+			section = i;
 		const char *detail = b->phase < LINE ?
 		    take_framing(b, in.p[i]) :
 		    take_trailer(b, in.p[i]);
@@ -230,6 +231,8 @@ take_chunked(struct h1_body *b, struct slice in, struct slice *data,
 			return bad(b, detail, i, fail);
 		i++;
 	}
+	if (b->n_trailers != 0)
+		b->section = slice_from(slice_first(in, i), section);
 	*data = (struct slice){ in.p, 0 };
 	if (b->phase == DATA) {
 		*data = take_data(b, slice_from(in, i));
@@ -251,6 +254,22 @@ h1_body_take(struct h1_body *b, struct slice in, struct slice *data,
 	return h1_body_may_end(b) && b->kind != HTTP_BODY_UNTIL_CLOSE ?
 	    PARSE_DONE :
 	    PARSE_MORE;
+}
+
+bool
+h1_trailers_take(struct slice in, struct field_list *fields)
+{
+	fields->n = 0;
+	while (in.n != 0 && !slice_eq(in, SLICE("\r\n"))) {
+		struct parse_fail fail;
+		struct field f;
+		size_t used;
+		if (field_take(in, &f, &used, &fail) != PARSE_DONE ||
+		    !field_add(fields, f.name, f.value))
+			return false;
+		in = slice_from(in, used);
+	}
+	return true;
 }
 
 bool
@@ -281,4 +300,17 @@ h1_body_put_chunk(uint64_t n, uint8_t out[H1_CHUNK_HEAD_MAX])
 	out[digits] = '\r';
 	out[digits + 1] = '\n';
 	return digits + 2;
+}
+
+void
+h1_body_put_end(struct wr *w, const struct field_list *fields)
+{
+	wr_bytes(w, SLICE("0\r\n"));
+	for (size_t i = 0; i < fields->n; i++) {
+		wr_bytes(w, fields->at[i].name);
+		wr_bytes(w, SLICE(": "));
+		wr_bytes(w, fields->at[i].value);
+		wr_bytes(w, SLICE("\r\n"));
+	}
+	wr_bytes(w, SLICE("\r\n"));
 }

@@ -44,6 +44,33 @@ put_connection(struct wr *w, bool close, bool upgrade)
 		wr_bytes(w, SLICE("Connection: close\r\n"));
 }
 
+/* TE is of one connection, and Connection has to say so (RFC 9110 10.1.4). */
+static void
+put_te(struct wr *w, bool close)
+{
+	wr_bytes(w, SLICE("TE: trailers\r\nConnection: TE"));
+	if (close)
+		wr_bytes(w, SLICE(", close"));
+	wr_bytes(w, SLICE("\r\n"));
+}
+
+/* Names of trailers to come, in one field. */
+static void
+put_trailer_names(struct wr *w, const struct field_list *fields, bool of_answer)
+{
+	struct field_walk walk = { 0 };
+	const char *before = "Trailer: ";
+	struct slice name;
+
+	while (field_take_announced(fields, &walk, of_answer, &name)) {
+		wr_bytes(w, slice_of_str(before));
+		wr_bytes(w, name);
+		before = ",";
+	}
+	if (before[0] == ',')
+		wr_bytes(w, SLICE("\r\n"));
+}
+
 void
 h1_put_request(struct wr *w, const struct http_new_request *r)
 {
@@ -63,9 +90,14 @@ h1_put_request(struct wr *w, const struct http_new_request *r)
 			continue;
 		put_field_anew(w, f.name, f.value);
 	}
+	if (r->body == HTTP_BODY_OPEN)
+		put_trailer_names(w, r->fields, false);
 	put_framing(w, r->body == HTTP_BODY_OPEN, r->body == HTTP_BODY_LENGTH,
 	    r->length);
-	put_connection(w, r->close, r->upgrade);
+	if (r->trailers && !r->upgrade)
+		put_te(w, r->close);
+	else
+		put_connection(w, r->close, r->upgrade);
 	for (size_t i = 0; i < r->n_credentials; i++)
 		put_field_anew(w, r->credentials[i].name,
 		    r->credentials[i].value);
@@ -90,6 +122,8 @@ h1_put_response(struct wr *w, const struct http_new_response *r)
 			continue;
 		put_field(w, f.name, f.value);
 	}
+	if (r->body == HTTP_BODY_OPEN)
+		put_trailer_names(w, r->fields, true);
 	put_framing(w, r->body == HTTP_BODY_OPEN, r->has_length, r->length);
 	put_connection(w, r->close, r->upgrade);
 	wr_bytes(w, SLICE("\r\n"));

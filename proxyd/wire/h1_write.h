@@ -6,7 +6,9 @@
  * A request: `METHOD SP target SP HTTP/1.1`, Host, the fields in their order
  * with values byte for byte, names with each word capitalised and one blank
  * behind the colon, our framing, our Connection, credentials last.  Gone are
- * the fields of FIELD_NOT_UPSTREAM and those that Connection names.
+ * the fields of FIELD_NOT_UPSTREAM and those that Connection names, but `TE:
+ * trailers`, and what Trailer announces in front of a chunked body, of an
+ * answer too, if it may trail.
  *
  * Source: RFC 9112 2-6; RFC 9110 7.6.
  * Pure: no allocation, no I/O, no state between calls.

@@ -400,25 +400,6 @@ h2_is_informational(struct slice list)
 
 /* --- trailers ------------------------------------------------------------ */
 
-/* What a head must have had, or somebody might read as if it had. */
-static bool
-is_no_trailer(struct slice name, enum reason reason)
-{
-	static const char *const names[] = { "authorization", "cookie",
-		"set-cookie", "te", "trailer", "content-encoding" };
-	unsigned bits = FIELD_IS_FRAMING | FIELD_IS_HOST | FIELD_IS_PROXY |
-	    FIELD_IS_FORWARDED | FIELD_IS_OVERRIDE | FIELD_IS_ALT_SVC;
-
-	bits |= reason == REASON_UP_RESPONSE ? FIELD_IS_SINGLE_ANSWER :
-					       FIELD_IS_SINGLE;
-	if (field_class(name) & bits)
-		return true;
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (slice_eq_str(name, names[i]))
-			return true;
-	return false;
-}
-
 enum parse
 h2_trailers_take(struct slice list, enum reason reason,
     struct field_list *fields, struct parse_fail *fail)
@@ -426,16 +407,16 @@ h2_trailers_take(struct slice list, enum reason reason,
 	struct head h = { .list = list, .fields = fields };
 
 	if (list.n > LIMIT_TRAILER_SIZE)
-		return bad(fail, reason, "trailers over the limit",
+		return bad(fail, reason, HTTP_TRAILERS_TOO_LONG,
 		    LIMIT_TRAILER_SIZE);
 	if (take_fields(&h, 0, fail) != PARSE_DONE) {
 		fail->reason = reason;
 		return PARSE_BAD;
 	}
 	for (size_t i = 0; i < fields->n; i++)
-		if (is_no_trailer(fields->at[i].name, reason))
-			return bad(fail, reason,
-			    "trailer that frames, routes or authenticates",
+		if (!field_may_trail(fields->at[i].name,
+			reason == REASON_UP_RESPONSE))
+			return bad(fail, reason, HTTP_NO_TRAILER,
 			    offset(list, fields->at[i].name));
 	return PARSE_DONE;
 }

@@ -62,7 +62,7 @@ MUST_USE enum parse h2_response_take(struct slice list, bool ends,
 bool h2_is_informational(struct slice list);
 
 /*
- * Read trailers: nothing that frames, routes or authenticates.  Of a request
+ * Read trailers: none but those of field_may_trail().  Of a request
  * `reason` is REASON_HTTP_MALFORMED, of a response REASON_UP_RESPONSE.
  */
 MUST_USE enum parse h2_trailers_take(struct slice list, enum reason reason,

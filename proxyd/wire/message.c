@@ -17,12 +17,22 @@ http_expect_of(struct field_list *fields)
 }
 
 bool
+http_has_trailers(const struct http_request *req)
+{
+	struct field_walk walk = { 0 };
+	struct slice name;
+
+	return req->body == HTTP_BODY_OPEN && !req->is_http10 &&
+	    field_take_announced(&req->fields, &walk, false, &name);
+}
+
+bool
 http_is_last(const struct http_request *req)
 {
 	static const char *const with_body[] = { "POST", "PUT", "PATCH",
 		"PROPFIND", "PROPPATCH", "MKCOL", "LOCK", "REPORT", "SEARCH" };
 
-	if (req->is_http10)
+	if (req->is_http10 || http_has_trailers(req))
 		return true;
 	if (req->body == HTTP_BODY_NONE ||
 	    (req->body == HTTP_BODY_LENGTH && req->length == 0))
@@ -48,6 +58,8 @@ http_new_request(const struct http_request *req, struct slice path,
 		.body = req->body,
 		.length = req->length,
 		.close = http_is_last(req),
+		.trailers =
+		    !req->is_http10 && field_wants_trailers(&req->fields),
 		.skip_expect = req->expect == HTTP_EXPECT_NONE,
 	};
 }

@@ -19,6 +19,9 @@
 #define HTTP_TARGET_TOO_LONG "target over the limit"
 #define HTTP_HEAD_TOO_LONG "head over the limit"
 #define HTTP_TOO_MANY_FIELDS "too many fields"
+/* Of trailers, whatever the version. */
+#define HTTP_NO_TRAILER "trailer that frames, routes or authenticates"
+#define HTTP_TRAILERS_TOO_LONG "trailers over the limit"
 
 /*
  * How far a head of HTTP/1 that came in pieces has been looked at; zero to
@@ -86,6 +89,7 @@ struct http_new_request {
 	uint64_t length;
 	bool close;			 /* say that no other request follows */
 	bool upgrade;			 /* HTTP/1: ask for a WebSocket */
+	bool trailers;			 /* HTTP/1: the client takes them */
 	bool skip_expect;		 /* leave the client's Expect out */
 	const struct field *credentials; /* written last, in order */
 	size_t n_credentials;
@@ -94,10 +98,17 @@ struct http_new_request {
 };
 
 /*
- * The connection to an origin ends behind this request: one of HTTP/1.0, or
- * one whose method says nothing of a body, and that has one.  Some origins do
- * not look for it there, and would read it as another request (RFC 9110 9.3.1,
- * SM-14); having been told that none follows, they do not.
+ * HTTP/1: does it say that trailers stand behind its body?  What comes unsaid
+ * is left out.
+ */
+bool http_has_trailers(const struct http_request *req);
+
+/*
+ * The connection to an origin ends behind this request: one of HTTP/1.0, one
+ * whose method says nothing of a body, and that has one, or one with trailers.
+ * Some origins do not look for them there, and would read them as another
+ * request (RFC 9110 9.3.1, SM-14); having been told that none follows, they do
+ * not.
  */
 bool http_is_last(const struct http_request *req);
 

@@ -76,9 +76,12 @@ def whole(got, wanted, heads_only):
         if heads_only or fields[9:12] in (b'204', b'304'):
             continue
         if b'\r\ntransfer-encoding: chunked' in fields:
-            _, mark, got = got.partition(b'0\r\n\r\n')
+            _, mark, got = got.partition(b'\r\n0\r\n')
+            while mark and not got.startswith(b'\r\n'):  # trailers
+                _, mark, got = got.partition(b'\r\n')
             if not mark:
                 return False
+            got = got[2:]
         elif b'\r\ncontent-length: ' in fields:
             size = int(fields.split(b'\r\ncontent-length: ')[1]
                        .split(b'\r\n')[0])

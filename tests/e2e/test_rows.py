@@ -54,7 +54,8 @@ def ran(row, peers):
 
 
 def body_of(text):
-    """Bytes behind a head, without the chunks that they may be in."""
+    """Bytes behind a head, without the chunks that they may be in, and the
+    trailers."""
     head, _, rest = text.partition('\r\n\r\n')
     if 'transfer-encoding: chunked' not in head.lower():
         return head + '\r\n\r\n', rest
@@ -63,7 +64,7 @@ def body_of(text):
         size, _, rest = rest.partition('\r\n')
         n = int(size.split(';')[0] or '0', 16)
         if n == 0:
-            break
+            return head + '\r\n\r\n', out + (rest if rest != '\r\n' else '')
         out, rest = out + rest[:n], rest[n + 2:]
     return head + '\r\n\r\n', out
 
@@ -77,7 +78,8 @@ def seen_by_client(got):
                          ids=lambda r: r.id)
 def test_a_request_of_the_table(row, peers):
     case = ran(row, peers)
-    seen = ''.join(r['head'] + r['body'] for r in case.requests())
+    seen = ''.join(r['head'] + r['body'] + r.get('trailers', '')
+                   for r in case.requests())
     assert seen == fill(row.sees, case.placeholders), case
     assert case.alarms() == ([row.alarm] if row.alarm else []), case
     assert not [e for e in case.events if e['event'] == 'bad-request'], case

@@ -157,14 +157,15 @@ def test_a_head_is_written_anew(here):
         'GET /a?b=%20c HTTP/1.1\r\nuser-agent:  x \r\nHOST: OK.test\r\n'
         'X-Forwarded-For: 1.2.3.4\r\nForwarded: for=x\r\nX-Original-URL: /y\r\n'
         'Proxy-Connection: keep-alive\r\nConnection: keep-alive, x-drop\r\n'
-        'x-drop: 1\r\nX-HTTP-Method-Override: DELETE\r\nTE: trailers\r\n'
+        'x-drop: 1\r\nX-HTTP-Method-Override: DELETE\r\nTE: gzip, trailers\r\n'
         'x-keep: A b\r\n\r\n'])
     head = case.requests()[0]['head']
     lines = head.split('\r\n')
     assert lines[:2] == ['GET /a?b=%20c HTTP/1.1', 'Host: ok.test'], case
     assert 'User-Agent: x' in lines and 'X-Keep: A b' in lines, head
+    assert lines[-4:] == ['TE: trailers', 'Connection: TE', '', ''], head
     for gone in ('forwarded', 'original', 'proxy-', 'override', 'x-drop',
-                 '\nte:'):
+                 'keep-alive', 'gzip'):
         assert gone not in head.lower(), head
 
 

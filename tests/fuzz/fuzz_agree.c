@@ -19,6 +19,8 @@
 #define TEXT_MAX 200000
 
 static uint8_t body_bytes[TEXT_MAX], out_bytes[TEXT_MAX];
+static uint8_t section[LIMIT_TRAILER_SIZE], lines_bytes[TEXT_MAX];
+static struct field_list trailers;
 
 /* --- what llhttp reads --------------------------------------------------- */
 
@@ -99,6 +101,7 @@ static int
 on_end(llhttp_t *p)
 {
 	(void)p;
+	end_value(); /* of trailers, which come as the fields of a head do */
 	theirs.n_messages++;
 	return 0;
 }
@@ -128,25 +131,35 @@ read_theirs(struct slice in, llhttp_type_t type, bool no_body, llhttp_t *p)
 	    llhttp_finish(p) == HPE_OK && theirs.n_messages != 0;
 }
 
-/* The field lines of a head that we wrote. */
+/* The field lines of a head that we wrote, and those behind the body. */
 static struct slice
-lines_of(struct slice head)
+lines_of(struct slice head, const struct field_list *more)
 {
+	struct wr w = wr_of(lines_bytes, sizeof(lines_bytes));
 	const uint8_t *p = memchr(head.p, '\n', head.n);
 
 	head = slice_from(head, (size_t)(p - head.p) + 1);
-	return slice_first(head, head.n - 2);
+	wr_bytes(&w, slice_first(head, head.n - 2));
+	for (size_t i = 0; i < more->n; i++) {
+		wr_bytes(&w, more->at[i].name);
+		wr_bytes(&w, SLICE(": "));
+		wr_bytes(&w, more->at[i].value);
+		wr_bytes(&w, SLICE("\r\n"));
+	}
+	CHECK(!w.bad);
+	return wr_slice(&w);
 }
 
 /* --- what we read -------------------------------------------------------- */
 
-/* The body at the front of `in`, which ends with it; false: not whole. */
+/* The body at the front of `in`, which ends with it, and `trailers`; false:
+ * not whole. */
 static bool
 read_body(struct slice in, struct h1_body *b, size_t *used, struct slice *got)
 {
 	struct parse_fail fail;
 	struct slice data;
-	size_t n = 0, taken;
+	size_t n = 0, n_section = 0, taken;
 	enum parse p;
 
 	*used = 0;
@@ -158,9 +171,14 @@ read_body(struct slice in, struct h1_body *b, size_t *used, struct slice *got)
 		if (data.n != 0)
 			memcpy(body_bytes + n, data.p, data.n);
 		n += data.n;
+		if (b->section.n != 0)
+			memcpy(section + n_section, b->section.p, b->section.n);
+		n_section += b->section.n;
 		*used += taken;
 	} while (p == PARSE_MORE && taken != 0);
 	*got = slice_of(body_bytes, n);
+	CHECK(h1_trailers_take(slice_of(section, n_section), &trailers) ||
+	    p != PARSE_DONE);
 	return p == PARSE_DONE || h1_body_may_end(b);
 }
 
@@ -178,7 +196,7 @@ put_body(struct wr *w, enum http_body kind, struct slice text)
 		wr_bytes(w, text);
 		wr_bytes(w, SLICE(H1_CHUNK_END));
 	}
-	wr_bytes(w, SLICE(H1_LAST_CHUNK));
+	h1_body_put_end(w, &trailers);
 }
 
 /* A request that could be allowed by some rule. */
@@ -220,7 +238,9 @@ check_request(struct slice in)
 	struct http_new_request r =
 	    http_new_request(&req, path.text, &req.host.host);
 	h1_put_request(&w, &r);
-	struct slice lines = lines_of(wr_slice(&w));
+	if (!http_has_trailers(&req))
+		trailers.n = 0;
+	struct slice lines = lines_of(wr_slice(&w), &trailers);
 	put_body(&w, req.body, body);
 	CHECK(read_theirs(wr_slice(&w), HTTP_REQUEST, false, &p));
 	CHECK(theirs.n_messages == 1 && theirs.n_heads == 1);
@@ -263,7 +283,9 @@ check_response(struct slice in, bool to_head)
 	struct wr w = wr_of(out_bytes, sizeof(out_bytes));
 	struct http_new_response r = http_new_response(&res, &get);
 	h1_put_response(&w, &r);
-	struct slice lines = lines_of(wr_slice(&w));
+	if (to_head)
+		trailers.n = 0;
+	struct slice lines = lines_of(wr_slice(&w), &trailers);
 	if (res.body != HTTP_BODY_NONE)
 		put_body(&w, r.body, body);
 	CHECK(read_theirs(wr_slice(&w), HTTP_RESPONSE, to_head, &p));

@@ -36,6 +36,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		while (field_take_element(&value, &element))
 			CHECK(element.n != 0 && lies_in(element, in));
 	}
+	struct field_walk walk = { 0 };
+	while (field_take_announced(&list, &walk, true, &element)) {
+		CHECK(lies_in(element, in) && field_is_token(element));
+		CHECK(field_may_trail(element, true));
+		CHECK(!(field_class(element) & FIELD_IS_FRAMING));
+	}
 	if (list.n != 0) {
 		struct slice name = list.at[0].name;
 		CHECK(field_remove(&list, name) != 0);

@@ -22,6 +22,18 @@ put(uint8_t *to, const struct http_request *req, size_t n, struct slice path)
 	return wr_slice(&w);
 }
 
+static bool
+is_our_hop(struct slice name, struct slice value)
+{
+	if (slice_eq(name, SLICE("TE")))
+		return slice_eq(value, SLICE("trailers"));
+	return slice_eq(name, SLICE("Trailer")) ||
+	    (slice_eq(name, SLICE("Connection")) &&
+		(slice_eq(value, SLICE("close")) ||
+		    slice_eq(value, SLICE("TE")) ||
+		    slice_eq(value, SLICE("TE, close"))));
+}
+
 static void
 check_gone(const struct field_list *list)
 {
@@ -30,13 +42,13 @@ check_gone(const struct field_list *list)
 		unsigned bits = field_class(name) & FIELD_NOT_UPSTREAM;
 		uint8_t spelt[256];
 
-		/* Ours alone: framing, Host, and Connection: close. */
+		/* Ours alone: framing, Host, and of this hop what says of
+		 * trailers, or that no other request follows. */
 		CHECK(!(bits &
 		    ~(unsigned)(FIELD_IS_FRAMING | FIELD_IS_HOST |
 			FIELD_IS_HOP)));
 		CHECK(!(bits & FIELD_IS_HOP) || bits & FIELD_IS_FRAMING ||
-		    (slice_eq(name, SLICE("Connection")) &&
-			slice_eq(list->at[i].value, SLICE("close"))));
+		    is_our_hop(name, list->at[i].value));
 		if (name.n > sizeof(spelt))
 			continue;
 		field_put_name(name, spelt);

@@ -8,7 +8,7 @@
  *   path         the canonical path
  *   request      of one request and what stands behind it: method, raw
  *                target, body, bytes used, and the request anew (its body
- *                in one chunk if it is chunked)
+ *                in one chunk if it is chunked, then its trailers)
  */
 #include <stdio.h>
 
@@ -20,7 +20,8 @@
 #define INPUT_MAX 200000
 
 static uint8_t in_bytes[INPUT_MAX], path_bytes[INPUT_MAX], body[INPUT_MAX];
-static uint8_t out[2 * INPUT_MAX];
+static uint8_t out[2 * INPUT_MAX], section[LIMIT_TRAILER_SIZE];
+static struct field_list trailers;
 
 static void
 print(struct slice s)
@@ -50,7 +51,7 @@ on_path(struct slice in)
 		printf("-");
 }
 
-/* The body behind a head: false if it is refused or not whole. */
+/* The body behind a head, and `trailers`: false if it is refused or not whole. */
 static bool
 read_body(struct slice in, const struct http_request *req, size_t *used,
     struct slice *got)
@@ -58,7 +59,7 @@ read_body(struct slice in, const struct http_request *req, size_t *used,
 	struct parse_fail fail;
 	struct h1_body b;
 	enum parse answer;
-	size_t n = 0;
+	size_t n = 0, n_section = 0;
 
 	h1_body_init(&b, req->body, req->length, H1_CLIENT);
 	do {
@@ -71,10 +72,14 @@ read_body(struct slice in, const struct http_request *req, size_t *used,
 		if (data.n != 0)
 			memcpy(body + n, data.p, data.n);
 		n += data.n;
+		if (b.section.n != 0)
+			memcpy(section + n_section, b.section.p, b.section.n);
+		n_section += b.section.n;
 		*used += taken;
 	} while (answer == PARSE_MORE && *used < in.n);
 	*got = slice_of(body, n);
-	return answer == PARSE_DONE;
+	return answer == PARSE_DONE &&
+	    h1_trailers_take(slice_of(section, n_section), &trailers);
 }
 
 static void
@@ -91,7 +96,9 @@ put_body(struct wr *w, const struct http_request *req, struct slice text)
 		wr_bytes(w, text);
 		wr_bytes(w, SLICE(H1_CHUNK_END));
 	}
-	wr_bytes(w, SLICE(H1_LAST_CHUNK));
+	if (!http_has_trailers(req))
+		trailers.n = 0;
+	h1_body_put_end(w, &trailers);
 }
 
 static void

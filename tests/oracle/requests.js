@@ -18,10 +18,13 @@ const { begin, messages } = require('./mutate.js');
 // The first message in `data` as llhttp reads it, or null.
 function llhttp(data) {
   const parser = new HTTPParser();
-  const got = { fields: [], body: [], url: '', messages: 0 };
+  const got = { fields: [], trailers: [], body: [], url: '', messages: 0 };
   parser.initialize(HTTPParser.REQUEST, {});
-  // called for trailers too, which we drop
-  const add = (fields, url) => { if (!got.head) { got.fields.push(...fields); got.url += url || ''; } };
+  // called for trailers too
+  const add = (fields, url) => {
+    (got.head ? got.trailers : got.fields).push(...fields);
+    if (!got.head) got.url += url || '';
+  };
   parser[HTTPParser.kOnHeaders | 0] = add;
   parser[HTTPParser.kOnHeadersComplete | 0] = (major, minor, fields, method, url, status, text, upgrade) => {
     if (got.messages) return 0;
@@ -47,7 +50,10 @@ const run = spawnSync(canon, [], {
 });
 if (run.status !== 0) { console.error(run.stderr, run.error); process.exit(2); }
 const lines = run.stdout.split('\n');
-let bad = 0, taken = 0, both = 0;
+// RFC 7230 4.1.2
+const MAY_NOT_TRAIL = new Set(['transfer-encoding', 'content-length', 'host', 'cache-control', 'max-forwards', 'te', 'authorization',
+  'set-cookie', 'cookie', 'content-encoding', 'content-type', 'content-range', 'trailer', 'expect', 'range', 'if-match', 'connection']);
+let bad = 0, taken = 0, both = 0, trailed = 0;
 function differ(input, what, ours, theirs) {
   if (++bad <= 20) console.log(`${what}: ${JSON.stringify(input.toString('latin1'))}\n  ours ${ours}\n  llhttp ${theirs}`);
 }
@@ -73,9 +79,13 @@ inputs.forEach((input, i) => {
   }
   if (sent.error || sent.messages !== 1) differ(input, 'forwarded', 'one message', `${sent.messages}, ${sent.error}`);
   if (sent.body.toString('hex') !== body.slice(1)) differ(input, 'forwarded body', body, sent.body.toString('hex'));
+  const behind = sent.trailers.filter((_, n) => n % 2 === 0).map((n) => n.toLowerCase().replaceAll('_', '-'));
+  if (behind.some((n) => MAY_NOT_TRAIL.has(n))) differ(input, 'forwarded trailers', behind, '');
+  if (behind.length) trailed++;
+  if (behind.length && raw && raw.trailers.join() !== sent.trailers.join()) differ(input, 'trailers', raw.trailers, sent.trailers);
   const names = sent.fields.filter((_, n) => n % 2 === 0).map((n) => n.toLowerCase());
   const framing = names.filter((n) => n === 'content-length' || n === 'transfer-encoding').length;
   if (framing > 1 || names.filter((n) => n === 'host').length !== 1) differ(input, 'forwarded fields', names, '');
 });
-console.log(`${inputs.length} inputs, ${taken} taken, ${both} by both, ${bad} differ`);
-process.exit(bad || taken < inputs.length / 20 || both < taken / 4 ? 1 : 0);
+console.log(`${inputs.length} inputs, ${taken} taken, ${both} by both, ${trailed} with trailers, ${bad} differ`);
+process.exit(bad || taken < inputs.length / 20 || both < taken / 4 || (rows.endsWith("sm.rows") && !trailed) ? 1 : 0);

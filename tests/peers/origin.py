@@ -63,6 +63,7 @@ class Request:
                 raise Bad('field line')
             self.fields.append((name, value.strip()))
         self.body, self.body_size, self.body_hash = b'', 0, None
+        self.trailers = b''
 
     def field(self, name):
         found = [v for n, v in self.fields if n.lower() == name]
@@ -92,8 +93,11 @@ class Request:
             size = int(self.conn.read_line().split(b';')[0], 16)
             yield from self.conn.read(size)
             if size == 0:
-                while self.conn.read_line():
-                    pass
+                line = self.conn.read_line()
+                while line:
+                    self.trailers += line + b'\r\n'
+                    line = self.conn.read_line()
+                self.trailers += b'\r\n' if self.trailers else b''
                 return
             if self.conn.read_line():
                 raise Bad('chunk end')
@@ -159,7 +163,8 @@ class Connection:
                   version=req.version, fields=req.fields,
                   host=req.field('host'), head=req.head.decode('latin-1'),
                   body_size=req.body_size, body_sha256=req.body_hash,
-                  body=req.body[:65536].decode('latin-1'))
+                  body=req.body[:65536].decode('latin-1'),
+                  trailers=req.trailers.decode('latin-1'))
         if self.origin.git and '.git/' in req.target:
             gitcgi.serve(self, req, self.origin.git)
         else:

@@ -140,6 +140,7 @@ normalise(struct slice got, bool requests, struct buf *out)
 				return;
 			}
 			buf_put(out, data);
+			buf_put(out, body.section);
 			got = slice_from(got, used);
 		} while (p == PARSE_MORE);
 	}

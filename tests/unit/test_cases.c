@@ -23,6 +23,9 @@ struct peer {
 	struct http_request req;
 	struct http_response res;
 	struct h1_body body;
+	struct field_list trailers;
+	uint8_t section[LIMIT_TRAILER_SIZE];
+	size_t n_section;
 	uint8_t out[CASE_SIZE]; /* whole messages, and the one that is begun */
 	size_t n, whole;
 	uint8_t path[LIMIT_PATH_SIZE];
@@ -68,9 +71,37 @@ take_head(struct peer *p)
 	return REASON_ALLOW;
 }
 
+/* What of the trailers came with a piece of the body. */
+static void
+keep_trailers(struct peer *p)
+{
+	struct slice more = p->body.section;
+
+	assert_true(more.n <= sizeof(p->section) - p->n_section);
+	if (more.n != 0)
+		memcpy(p->section + p->n_section, more.p, more.n);
+	p->n_section += more.n;
+}
+
+/* Trailers anew, behind a request that announced them or any answer. */
+static void
+put_trailers(struct peer *p, bool answer)
+{
+	uint8_t out[H1_TRAILERS_ROOM(LIMIT_TRAILER_SIZE)];
+	struct wr w = wr_of(out, sizeof(out));
+
+	if (p->n_section == 0 || (!answer && !http_has_trailers(&p->req)))
+		return;
+	assert_true(
+	    h1_trailers_take(slice_of(p->section, p->n_section), &p->trailers));
+	h1_body_put_end(&w, &p->trailers);
+	assert_false(w.bad);
+	put(p, slice_from(wr_slice(&w), sizeof("0\r\n") - 1));
+}
+
 /* What has come of the body; REASON_COUNT: more is to come. */
 static enum reason
-take_body(struct peer *p)
+take_body(struct peer *p, bool of_answer)
 {
 	enum parse answer;
 
@@ -83,10 +114,13 @@ take_body(struct peer *p)
 		if (answer == PARSE_BAD)
 			return fail.reason;
 		put(p, data);
+		keep_trailers(p);
 		p->at += used;
 	} while (answer == PARSE_MORE && p->at < p->in.n);
 	if (answer == PARSE_MORE)
 		return REASON_COUNT;
+	put_trailers(p, of_answer);
+	p->n_section = 0;
 	p->in_body = false;
 	p->whole = p->n;
 	return REASON_ALLOW;
@@ -103,7 +137,7 @@ take_requests(struct peer *p)
 		size_t used;
 
 		if (p->in_body) {
-			reason = take_body(p);
+			reason = take_body(p, false);
 			if (reason != REASON_ALLOW)
 				return reason;
 			p->closed = !p->req.keep_alive;
@@ -149,7 +183,7 @@ take_answer(struct peer *p)
 		p->in_body = true;
 		h1_body_init(&p->body, p->res.body, p->res.length, H1_UPSTREAM);
 	}
-	return take_body(p);
+	return take_body(p, true);
 }
 
 static enum reason

@@ -176,6 +176,60 @@ field_class_knows_its_names(void **state)
 }
 
 static void
+field_knows_what_may_trail(void **state)
+{
+	static const char *const neither[] = { "Host", "Content-Length",
+		"transfer_encoding", "TE", "Trailer", "Connection", "Upgrade",
+		"Proxy-Foo", "X-Forwarded-For", "X-HTTP-Method", "Alt-Svc",
+		"Authorization", "Cookie", "set_cookie", "WWW-Authenticate",
+		"Content-Encoding", "Content-Location", "Content-Type",
+		"Content-Range", "If-Match", "if_none_match", "Cache-Control",
+		"Pragma", "Age", "Expires", "Date", "Location", "Retry-After",
+		"Vary", "Warning" };
+	static const char *const both[] = { "X-A", "Grpc-Status", "ETag",
+		"Server-Timing", "Content-Digest", "If", "Dates", "" };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(neither); i++) {
+		print_message("# %s\n", neither[i]);
+		assert_false(field_may_trail(slice_of_str(neither[i]), false));
+		assert_false(field_may_trail(slice_of_str(neither[i]), true));
+	}
+	for (size_t i = 0; i < COUNT_OF(both); i++) {
+		assert_true(field_may_trail(slice_of_str(both[i]), false));
+		assert_true(field_may_trail(slice_of_str(both[i]), true));
+	}
+	assert_false(field_may_trail(SLICE("User-Agent"), false));
+}
+
+static void
+field_takes_what_is_announced(void **state)
+{
+	struct field_list list = { 0 };
+	struct field_walk walk = { 0 };
+	struct slice name;
+
+	(void)state;
+	assert_false(field_take_announced(&list, &walk, false, &name));
+	assert_true(field_add(&list, SLICE("Trailer"), SLICE("Host,a")));
+	assert_true(field_add(&list, SLICE("X"), SLICE("c")));
+	assert_true(field_add(&list, SLICE("TRAILER"), SLICE(" , b c,d")));
+	walk = (struct field_walk){ 0 };
+	assert_true(field_take_announced(&list, &walk, false, &name));
+	assert_slice(name, SLICE("a"));
+	assert_true(field_take_announced(&list, &walk, false, &name));
+	assert_slice(name, SLICE("d"));
+	assert_false(field_take_announced(&list, &walk, false, &name));
+	/* What Connection names is not for the next hop. */
+	assert_true(field_add(&list, SLICE("Connection"), SLICE("trailer")));
+	walk = (struct field_walk){ 0 };
+	assert_false(field_take_announced(&list, &walk, false, &name));
+	assert_false(field_wants_trailers(&list));
+	assert_true(field_add(&list, SLICE("te"), SLICE("a, Trailers")));
+	assert_true(field_wants_trailers(&list));
+}
+
+static void
 field_list_has_a_ceiling(void **state)
 {
 	struct field_list list = { 0 };
@@ -260,6 +314,8 @@ main(void)
 		cmocka_unit_test(field_prefix_is_never_worse),
 		cmocka_unit_test(field_judges_every_byte),
 		cmocka_unit_test(field_class_knows_its_names),
+		cmocka_unit_test(field_knows_what_may_trail),
+		cmocka_unit_test(field_takes_what_is_announced),
 		cmocka_unit_test(field_list_has_a_ceiling),
 		cmocka_unit_test(field_elements_are_trimmed),
 		cmocka_unit_test(field_list_loses_what_connection_names),

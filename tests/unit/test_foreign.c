@@ -128,6 +128,21 @@ foreign_strips_keys_and_leaves_the_rest(void **state)
 	}
 }
 
+/* Trailers are not looked at for them: none gets so far. */
+static void
+foreign_headers_may_not_trail(void **state)
+{
+	(void)state;
+	for (int i = 0; i < FOREIGN_SLOT_COUNT; i++) {
+		enum foreign_slot slot;
+		struct slice name =
+		    slice_of_str(foreign_name((enum foreign_slot)i));
+
+		if (foreign_is_field(name, &slot))
+			assert_false(field_may_trail(name, false));
+	}
+}
+
 static void
 foreign_has_a_name_for_each_slot(void **state)
 {
@@ -145,6 +160,7 @@ main(void)
 		cmocka_unit_test(foreign_knows_each_key_in_every_spelling),
 		cmocka_unit_test(foreign_strips_the_slots_that_are_named),
 		cmocka_unit_test(foreign_strips_keys_and_leaves_the_rest),
+		cmocka_unit_test(foreign_headers_may_not_trail),
 		cmocka_unit_test(foreign_has_a_name_for_each_slot),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,13 +3,15 @@
 #include "row.h"
 #include "wire/h1_body.h"
 
+static struct slice section; /* of trailers, that came last */
+
 /* Feed `in` in pieces of `step` bytes; returns the last answer. */
 static enum parse
 feed(struct h1_body *b, struct slice in, size_t step, struct slice *got,
     size_t *end, struct parse_fail *fail)
 {
-	static uint8_t text[65536];
-	size_t at = 0, n = 0;
+	static uint8_t text[65536], section_text[LIMIT_TRAILER_SIZE];
+	size_t at = 0, n = 0, n_section = 0;
 	enum parse answer = PARSE_MORE;
 
 	*fail = (struct parse_fail){ .detail = "" };
@@ -26,6 +28,9 @@ feed(struct h1_body *b, struct slice in, size_t step, struct slice *got,
 			assert_true(n + data.n <= sizeof(text));
 			memcpy(text + n, data.p, data.n);
 			n += data.n;
+			memcpy(section_text + n_section, b->section.p,
+			    b->section.n);
+			n_section += b->section.n;
 			at += used;
 			rest = slice_from(rest, used);
 		} while (answer == PARSE_MORE && rest.n != 0);
@@ -33,6 +38,7 @@ feed(struct h1_body *b, struct slice in, size_t step, struct slice *got,
 	}
 	*got = slice_of(text, n);
 	*end = at;
+	section = slice_of(section_text, n_section);
 	return answer;
 }
 
@@ -43,6 +49,7 @@ static const struct {
 	struct slice in, want;
 	enum parse answer;
 	size_t rest; /* bytes behind the body */
+	struct slice section;
 } good[] = {
 	{ "length", HTTP_BODY_LENGTH, 3, IN("abcGET"), IN("abc"), PARSE_DONE,
 	    3 },
@@ -63,12 +70,13 @@ static const struct {
 	    IN("1;a=b;c=\"d\"\r\na\r\n0;x\r\n\r\n"), IN("a"), PARSE_DONE },
 	{ "blanks behind a size", HTTP_BODY_OPEN, 0,
 	    IN("1 \t \r\na\r\n0 ;x y\r\n\r\n"), IN("a"), PARSE_DONE },
-	{ "SM-12 trailers dropped", HTTP_BODY_OPEN, 0,
-	    IN("1\r\na\r\n0\r\nAuthorization: x\r\nB:\r\n\r\n"), IN("a"),
-	    PARSE_DONE },
+	{ "SM-12 trailers", HTTP_BODY_OPEN, 0,
+	    IN("1\r\na\r\n0\r\nx-a: x\r\nB:\r\n\r\nGET"), IN("a"), PARSE_DONE,
+	    3, IN("x-a: x\r\nB:\r\n\r\n") },
 	{ "a long trailer name", HTTP_BODY_OPEN, 0,
-	    IN("0\r\nContent-Length-of-something: 3\r\n\r\n"), IN(""),
-	    PARSE_DONE },
+	    IN("0\r\nContent-Length-of-something-with-a-longer-name: 3\r\n\r\n"),
+	    IN(""), PARSE_DONE, 0,
+	    IN("Content-Length-of-something-with-a-longer-name: 3\r\n\r\n") },
 	{ "cut before the last chunk", HTTP_BODY_OPEN, 0, IN("1\r\na\r\n"),
 	    IN("a"), PARSE_MORE },
 	{ "cut before the end", HTTP_BODY_OPEN, 0, IN("1\r\na\r\n0\r\n\r"),
@@ -93,6 +101,8 @@ h1_body_ends_where_it_ends_at_any_cut(void **state)
 					     &fail),
 			    good[i].answer);
 			assert_slice(got, good[i].want);
+			if (good[i].answer == PARSE_DONE)
+				assert_slice(section, good[i].section);
 			assert_int_equal(end, good[i].in.n - good[i].rest);
 			assert_int_equal(h1_body_may_end(&b),
 			    good[i].answer == PARSE_DONE ||
@@ -106,7 +116,8 @@ static const struct {
 	struct slice in;
 	const char *detail;
 	size_t at;
-	bool malformed; /* else http.framing */
+	bool malformed;	 /* else http.framing */
+	bool of_request; /* an answer may have it */
 } bad[] = {
 	{ "SM-08 hex", IN("0x1\r\n"), "byte that no chunk size has", 1 },
 	{ "SM-08 sign", IN("+1\r\n"), "chunk size is not hex", 0 },
@@ -133,11 +144,14 @@ static const struct {
 	{ "SM-11 no CRLF", IN("1\r\nab\r\n"), "no CRLF behind a chunk", 4 },
 	{ "CR and no LF", IN("1\r\na\r0\r\n"), "no CRLF behind a chunk", 5 },
 	{ "SM-12 length in trailers", IN("0\r\nContent-Length: 1\r\n\r\n"),
-	    "trailer that frames or routes", 17, true },
+	    HTTP_NO_TRAILER, 17, true },
 	{ "SM-12 coding in trailers", IN("0\r\ntransfer_encoding: x\r\n\r\n"),
-	    "trailer that frames or routes", 20, true },
+	    HTTP_NO_TRAILER, 20, true },
 	{ "SM-21 Host in trailers", IN("0\r\nA: b\r\nHOST: x\r\n\r\n"),
-	    "trailer that frames or routes", 13, true },
+	    HTTP_NO_TRAILER, 13, true },
+	{ "SM-12 credential in trailers",
+	    IN("0\r\nOcp_Apim_Subscription-Key: x\r\n\r\n"), HTTP_NO_TRAILER,
+	    28, true, true },
 	{ "trailer without colon", IN("0\r\nab\r\n\r\n"),
 	    "byte that no trailer name has", 5, true },
 	{ "folded trailer", IN("0\r\na: b\r\n c\r\n\r\n"),
@@ -176,6 +190,8 @@ h1_body_refuses_each_bad_chunk(void **state)
 			    bad[i].malformed ? REASON_HTTP_MALFORMED :
 					       REASON_HTTP_FRAMING);
 		}
+		if (bad[i].of_request)
+			continue;
 		h1_body_init(&b, HTTP_BODY_OPEN, 0, H1_UPSTREAM);
 		assert_int_equal(feed(&b, bad[i].in, 99, &got, &end, &fail),
 		    PARSE_BAD);
@@ -261,6 +277,29 @@ h1_body_bounds_what_is_not_data(void **state)
 }
 
 static void
+h1_trailers_are_taken_and_written(void **state)
+{
+	static const char text[] = "x-a: x\r\nB:\r\nc:\td \r\n\r\n";
+	uint8_t out[H1_TRAILERS_ROOM(sizeof(text))];
+	struct wr w = wr_of(out, sizeof(out));
+	struct field_list fields;
+
+	(void)state;
+	assert_true(h1_trailers_take(slice_of_str(text), &fields));
+	assert_int_equal(fields.n, 3);
+	assert_slice(fields.at[2].value, SLICE("d"));
+	h1_body_put_end(&w, &fields);
+	assert_slice(wr_slice(&w), SLICE("0\r\nx-a: x\r\nB: \r\nc: d\r\n\r\n"));
+	assert_true(h1_trailers_take((struct slice){ 0 }, &fields));
+	assert_int_equal(fields.n, 0);
+	w = wr_of(out, sizeof(out));
+	h1_body_put_end(&w, &fields);
+	assert_slice(wr_slice(&w), SLICE(H1_LAST_CHUNK));
+	assert_false(h1_trailers_take(SLICE("a: b"), &fields));
+	assert_false(h1_trailers_take(SLICE("a b\r\n\r\n"), &fields));
+}
+
+static void
 h1_body_of_none_is_over(void **state)
 {
 	struct slice in = SLICE("GET"), data;
@@ -313,6 +352,7 @@ main(void)
 		cmocka_unit_test(h1_body_refuses_each_bad_chunk),
 		cmocka_unit_test(h1_body_has_limits),
 		cmocka_unit_test(h1_body_bounds_what_is_not_data),
+		cmocka_unit_test(h1_trailers_are_taken_and_written),
 		cmocka_unit_test(h1_body_of_none_is_over),
 		cmocka_unit_test(h1_body_chunks_are_read_back),
 	};

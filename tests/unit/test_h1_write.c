@@ -65,7 +65,26 @@ static const struct {
 	       "Authorization: mine\r\nKeep-Alive: 1\r\nTE: trailers\r\n"
 	       "Proxy-Connection: x\r\nProxy-Authorization: x\r\n"
 	       "Trailer: x\r\nUpgrade: x\r\nX-B: 1\r\n\r\n"),
-	    IN("GET / HTTP/1.1\r\n" HOST "X-B: 1\r\n\r\n") },
+	    IN("GET / HTTP/1.1\r\n" HOST
+	       "X-B: 1\r\nTE: trailers\r\nConnection: TE\r\n\r\n") },
+	{ "SM-23 of TE what says of trailers",
+	    IN("GET / HTTP/1.1\r\n" HOST "TE: gzip;q=1\r\n"
+	       "te: deflate, TRAILERS\r\n\r\n"),
+	    IN("GET / HTTP/1.1\r\n" HOST
+	       "TE: trailers\r\nConnection: TE\r\n\r\n") },
+	{ "TE of 1.0", IN("GET / HTTP/1.0\r\n" HOST "TE: trailers\r\n\r\n"),
+	    IN("GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n") },
+	{ "announced trailers, and no other request",
+	    IN("PUT / HTTP/1.1\r\n" HOST "trailer: a,, Host , x-b\r\n"
+	       "TE: trailers\r\nTrailer: c d, E\r\n"
+	       "Transfer-Encoding: chunked\r\n\r\n"),
+	    IN("PUT / HTTP/1.1\r\n" HOST "Trailer: a,x-b,E\r\n"
+	       "Transfer-Encoding: chunked\r\n"
+	       "TE: trailers\r\nConnection: TE, close\r\n\r\n") },
+	{ "announced where none can be",
+	    IN("PUT / HTTP/1.1\r\n" HOST "Trailer: a\r\n"
+	       "Content-Length: 1\r\n\r\n"),
+	    IN("PUT / HTTP/1.1\r\n" HOST "Content-Length: 1\r\n\r\n") },
 	{ "PT-22, PT-23 what renames",
 	    IN("GET / HTTP/1.1\r\n" HOST "X-Original-URL: /x\r\n"
 	       "X-Forwarded-Host: x\r\nX_Forwarded_For: x\r\nForwarded: x\r\n"
@@ -175,9 +194,11 @@ static const struct {
 	       "Content-Length: 3\r\n\r\n") },
 	{ "hop by hop", IN("GET / HTTP/1.1\r\n" HOST "\r\n"),
 	    IN("HTTP/1.1 200 OK\r\nConnection: close, X-A\r\nX-A: 1\r\n"
-	       "Alt-Svc: h3\r\nProxy-Authenticate: x\r\nTrailer: x\r\n"
+	       "Alt-Svc: h3\r\nProxy-Authenticate: x\r\n"
+	       "Trailer: x, Set-Cookie,Host,y\r\n"
 	       "Transfer-Encoding: chunked\r\n\r\n"),
-	    IN("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n") },
+	    IN("HTTP/1.1 200 OK\r\nTrailer: x,y\r\n"
+	       "Transfer-Encoding: chunked\r\n\r\n") },
 	{ "until close becomes chunked", IN("GET / HTTP/1.1\r\n" HOST "\r\n"),
 	    IN("HTTP/1.1 200 OK\r\n\r\n"),
 	    IN("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n") },
