@@ -99,6 +99,7 @@ report_json(struct monitor *m)
 	json_key_number(&j, "blocked", m->n_denied);
 	json_key_number(&j, "alarms", m->n_alarms);
 	json_key_number(&j, "reported", m->n_reported);
+	json_key_number(&j, "missing", m->n_missing);
 	if (m->ran)
 		take_report(buf_text(&m->log_path), &groups);
 	json_key(&j, "report");
@@ -120,11 +121,17 @@ report_text(struct monitor *m)
 
 	/* Why a command could not be started has been said. */
 	if (m->cfg->quiet || m->cfg->json || !m->ran ||
-	    m->n_denied + m->n_reported + m->n_alarms == 0)
+	    m->n_denied + m->n_reported + m->n_alarms + m->n_missing == 0)
 		return;
 	fprintf(stderr, "\nduenna: ");
 	fflush(stderr);
 	wait_for(start_report(log, false, STDERR_FILENO));
+	if (m->n_missing != 0)
+		fprintf(stderr,
+		    "duenna: that is not all: %llu record%s could not be "
+		    "written into the log\n",
+		    (unsigned long long)m->n_missing,
+		    m->n_missing == 1 ? "" : "s");
 	if (m->n_reported != 0)
 		fprintf(stderr,
 		    "duenna: what was not enforced, as rules: duenna audit "

@@ -145,7 +145,7 @@ on_tally(struct monitor *m, struct slice body)
 {
 	struct rd r = rd_of(body);
 	uint64_t denied = rd_u64(&r), reported = rd_u64(&r);
-	uint64_t alarms = rd_u64(&r);
+	uint64_t alarms = rd_u64(&r), missing = rd_u64(&r);
 	struct slice hash = rd_slice8(&r);
 
 	if (!rd_is_done(&r))
@@ -153,6 +153,7 @@ on_tally(struct monitor *m, struct slice body)
 	m->n_denied = denied;
 	m->n_reported = reported;
 	m->n_alarms = alarms;
+	m->n_missing = missing;
 	buf_clear(&m->last_hash);
 	buf_put(&m->last_hash, hash);
 }

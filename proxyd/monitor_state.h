@@ -104,8 +104,8 @@ struct monitor {
 	bool log_ended;		    /* the stop record is */
 	struct stat resolvers_seen; /* resolv.conf, when it was sent */
 	bool ran;		    /* the command was started */
-	uint64_t n_denied, n_reported,
-	    n_alarms; /* as the scribe told at the end */
+	uint64_t n_denied, n_reported, n_alarms,
+	    n_missing; /* as the scribe told at the end */
 	struct buf last_hash;
 	enum reason why; /* of the alarm that ends the run; ALLOW: none */
 	struct sandbox *sandbox;       /* owned */

@@ -102,6 +102,7 @@ say_tally(struct scribe *s)
 	wr_u64(&w, sum.n_denied);
 	wr_u64(&w, sum.n_reported);
 	wr_u64(&w, sum.n_alarms);
+	wr_u64(&w, sum.n_missing);
 	wr_slice8(&w, slice_of_str(sum.hash));
 	scribe_say(&s->peers[ROLE_MONITOR], OP_TALLY, 0, wr_slice(&w));
 }
@@ -119,9 +120,8 @@ end_log(struct scribe *s, const struct event *stop)
 	answer_all(s, good);
 	uint64_t lost = journal_sum(s->journal).n_lost;
 	if (lost != 0)
-		log_error("%llu records are missing at the end of the audit "
-			  "log",
-		    (unsigned long long)lost);
+		log_error("%llu record%s missing at the end of the audit log",
+		    (unsigned long long)lost, lost == 1 ? " is" : "s are");
 	say_tally(s);
 	say_written(&s->peers[ROLE_MONITOR], s->stop_id, good);
 	s->stopped = true;

@@ -79,6 +79,7 @@
 	X(QTYPE, "dns.question.type", NUMBER)                                  \
 	X(CREDENTIAL, "duenna.credential", TEXT)                               \
 	X(STATUS, "http.response.status_code", NUMBER)                         \
+	X(GRPC_STATUS, "rpc.grpc.status_code", NUMBER)                         \
 	X(PEER_ADDRESS, "network.peer.address", TEXT)                          \
 	X(PEER_PORT, "network.peer.port", NUMBER)                              \
 	X(PROXY, "duenna.proxy", TEXT)                                         \

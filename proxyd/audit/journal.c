@@ -20,6 +20,7 @@ struct journal {
 	struct chain_end written; /* as far as is in the file */
 	uint64_t n_pending;	  /* records in `pending` */
 	uint64_t n_lost;	  /* records since the failure */
+	uint64_t n_gapped;	  /* records that a `gap` counts */
 	uint64_t checkpointed;	  /* the last one's own number */
 	struct resume resume;	  /* what stood in the file before */
 	bool is_read;		  /* all of it */
@@ -27,15 +28,16 @@ struct journal {
 	struct sign_key *key; /* owned */
 	struct flows *flows;  /* owned */
 	struct flows *denied; /* owned: in which a request was denied */
+	struct flows *unseen; /* owned: whose beginning could not be written */
 	struct journal_sum sum;
 };
 
 /* By its beginning; its end takes the mark away. */
 static void
-mark_denied(struct journal *j, const struct event *e)
+mark(struct flows *flows, const struct event *e)
 {
 	/* Without room for the mark a denial counts twice. */
-	if (!flows_put(j->denied, e, NULL))
+	if (!flows_put(flows, e, NULL))
 		log_debug("too many flows with denied requests");
 }
 
@@ -46,14 +48,15 @@ mark_denied(struct journal *j, const struct event *e)
 static bool
 is_repeated(struct journal *j, const struct event *e)
 {
-	struct event mark = *e;
+	struct event begin = *e;
 	bool repeated = e->kind == EVENT_FLOW_END && flows_has(j->denied, e);
 
-	if (e->kind == EVENT_REQUEST_END && !flows_has(j->flows, e))
+	if (e->kind == EVENT_REQUEST_END && !flows_has(j->flows, e) &&
+	    !flows_has(j->unseen, e))
 		return false;
 	if (e->kind == EVENT_REQUEST_END)
-		mark.kind = EVENT_FLOW_BEGIN;
-	mark_denied(j, &mark);
+		begin.kind = EVENT_FLOW_BEGIN;
+	mark(j->denied, &begin);
 	return repeated;
 }
 
@@ -155,7 +158,8 @@ journal_open(int fd, bool again, const char **why, enum err *err)
 	buf_init(&j->pending, PENDING_MAX);
 	if (chain_init(&j->chain, err) != 0 ||
 	    (j->flows = flows_new(err)) == NULL ||
-	    (j->denied = flows_new(err)) == NULL)
+	    (j->denied = flows_new(err)) == NULL ||
+	    (j->unseen = flows_new(err)) == NULL)
 		goto fail;
 	*why = "no key for its checkpoints";
 	if ((j->key = sign_key_new(err)) == NULL)
@@ -223,6 +227,7 @@ journal_free(struct journal *j)
 	sign_key_free(j->key);
 	flows_free(j->flows);
 	flows_free(j->denied);
+	flows_free(j->unseen);
 	free(j);
 }
 
@@ -322,6 +327,10 @@ journal_put(struct journal *j, const struct event *e, const void *owner)
 {
 	if (!j->started)
 		return false;
+	if (j->failed) { /* it was blocked all the same */
+		mark(j->unseen, e);
+		count(j, e);
+	}
 	if (j->failed || !flows_put(j->flows, e, owner)) {
 		j->n_lost++;
 		return false;
@@ -345,7 +354,7 @@ journal_end_flows(struct journal *j, const void *owner, const char *detail)
 	    (owner != NULL ? flows_take(j->flows, owner, &end) :
 			     flows_take_any(j->flows, &end))) {
 		event_str(&end, FIELD_DETAIL, detail);
-		mark_denied(j, &end);
+		mark(j->denied, &end);
 		if (j->failed || !put(j, &end))
 			j->n_lost++;
 		/* Thousands of them: not all in one piece. */
@@ -426,14 +435,12 @@ journal_checkpoint(struct journal *j)
 	return true;
 }
 
-bool
-journal_retry(struct journal *j)
+/* What takes the place of the records that are missing: they are, once. */
+static bool
+put_gap(struct journal *j, uint64_t lost)
 {
-	uint64_t lost = j->n_lost;
 	struct event gap;
 
-	if (!j->failed || !cut_back(j))
-		return !j->failed;
 	event_init(&gap, EVENT_GAP);
 	event_number(&gap, FIELD_COUNTED, lost);
 	event_str(&gap, FIELD_DETAIL, "the log could not be written");
@@ -441,10 +448,32 @@ journal_retry(struct journal *j)
 		j->n_lost = lost; /* the gap record itself is none */
 		return false;
 	}
-	j->failed = false;
 	j->n_lost = 0;
-	log_warn("the audit log is written again; %llu records are missing",
-	    (unsigned long long)lost);
+	j->n_gapped += lost;
+	log_warn("the audit log is written again; %llu record%s missing",
+	    (unsigned long long)lost, lost == 1 ? " is" : "s are");
+	return true;
+}
+
+bool
+journal_retry(struct journal *j)
+{
+	enum err err = ERR_NONE;
+
+	if (!j->failed || !cut_back(j))
+		return !j->failed;
+	if (j->n_lost != 0) {
+		j->failed = !put_gap(j, j->n_lost);
+		return !j->failed;
+	}
+	/* It was a checkpoint that failed: nothing is missing. */
+	if (chain_put_checkpoint(&j->chain, clock_wall_us(), j->key,
+		&j->pending, &err) != 0 ||
+	    !journal_flush(j))
+		return false;
+	j->checkpointed = j->chain.end.seq;
+	j->failed = false;
+	log_warn("the audit log is written again; nothing is missing");
 	return true;
 }
 
@@ -462,6 +491,7 @@ journal_sum(const struct journal *j)
 	struct journal_sum sum = j->sum;
 
 	sum.n_lost = j->n_lost;
+	sum.n_missing = j->n_lost + j->n_gapped;
 	memcpy(sum.hash, j->written.hash, sizeof(sum.hash));
 	return sum;
 }

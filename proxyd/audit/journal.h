@@ -26,6 +26,7 @@ struct journal_sum {
 	uint64_t n_reported; /* requests that were let through unenforced */
 	uint64_t n_alarms;
 	uint64_t n_lost;	      /* no `gap` record has them yet */
+	uint64_t n_missing;	      /* those, and those that one has */
 	char hash[LINE_HASH_HEX + 1]; /* of the last record */
 };
 

@@ -170,8 +170,14 @@ put_what(struct buf *out, const struct event *e)
 	put_name(out, " ", e, FIELD_COMMAND);
 	put_name(out, " with ", e, FIELD_CREDENTIAL);
 	put_name(out, " to ", e, FIELD_PEER_ADDRESS);
-	put_count(out, " -> ", e, FIELD_STATUS);
-	put_count(out, " x", e, FIELD_COUNTED);
+	if (event_has(e, FIELD_GRPC_STATUS)) /* the other is 200 then */
+		put_count(out, " -> gRPC ", e, FIELD_GRPC_STATUS);
+	else
+		put_count(out, " -> ", e, FIELD_STATUS);
+	if (e->kind == EVENT_GAP)
+		put_count(out, ", records missing: ", e, FIELD_COUNTED);
+	else
+		put_count(out, " x", e, FIELD_COUNTED);
 	/* Their paths were not kept apart: record/denials.h. */
 	if (event_has(e, FIELD_COUNTED) && event_has(e, FIELD_PATH))
 		buf_put_str(out, ", this one the first");

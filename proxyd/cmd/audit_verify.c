@@ -222,8 +222,9 @@ say_open(const struct audit_options *o, const struct verify_sum *sum, int fd,
 	if (o->open)
 		return "it does not end in `stop`: what is missing at the end "
 		       "cannot be told without --hash";
-	return "it does not end in `stop`: duenna was killed, or records are "
-	       "cut off (--open takes it as it is)";
+	return "it does not end in `stop`: duenna was killed, the log could "
+	       "not be written to the end (a full disk), or records are cut "
+	       "off (--open takes it as it is)";
 }
 
 static int

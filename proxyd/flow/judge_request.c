@@ -10,6 +10,7 @@
 #include "flow/git.h"
 #include "flow/record.h"
 #include "flow/request.h"
+#include "http/refuse_grpc.h"
 #include "wire/query.h"
 #include "wire/upgrade.h"
 #include "wire/urlpath.h"
@@ -202,6 +203,7 @@ deny(struct request *r)
 	if (git_refusal_status(r) != 0)
 		x->refusal.status = git_refusal_status(r);
 	x->status = refusal_status(&x->refusal);
+	x->grpc_status = refusal_grpc_answer(&x->refusal);
 	record_request_end(r);
 	exchange_refuse(x, r->verdict.reason, x->fail.detail);
 }

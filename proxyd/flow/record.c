@@ -181,6 +181,8 @@ record_request_end(struct request *r)
 		event_str(&e, FIELD_PEER_ADDRESS, r->address);
 	if (x->status != 0)
 		event_number(&e, FIELD_STATUS, x->status);
+	if (x->grpc_status != 0)
+		event_number(&e, FIELD_GRPC_STATUS, x->grpc_status);
 	event_number(&e, FIELD_BYTES_UP, x->bytes_up);
 	event_number(&e, FIELD_BYTES_DOWN, x->bytes_down);
 	event_number(&e, FIELD_DURATION_US,

@@ -89,6 +89,7 @@ struct exchange {
 	uint64_t bytes_up, bytes_down; /* put towards each side */
 	uint64_t started_ms, moved;    /* by clock_ms(); bytes at last look */
 	unsigned status;	       /* given to the client; 0: none */
+	unsigned grpc_status;	       /* likewise, of our own; 0: none */
 	unsigned n_informational;
 	size_t drained;	       /* REFUSE: of the request, dropped */
 	size_t told;	       /* ... and of refusal.last, put */

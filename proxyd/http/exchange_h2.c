@@ -132,6 +132,7 @@ put_refusal(struct exchange *x)
 {
 	x->asked = true;
 	x->status = refusal_status(&x->refusal);
+	x->grpc_status = refusal_grpc_answer(&x->refusal);
 	timer_set(&x->limit, LIMIT_DRAIN_MS);
 	return refusal_put_h2(&x->refusal, x->client, x->flow,
 	    x->is_bad ? NULL : &x->req, &x->bytes_down);

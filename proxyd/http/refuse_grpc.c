@@ -44,6 +44,12 @@ refusal_grpc_status(unsigned http_status)
 	}
 }
 
+unsigned
+refusal_grpc_answer(const struct refusal *r)
+{
+	return r->grpc ? refusal_grpc_status(refusal_http_status(r)) : 0;
+}
+
 void
 refusal_put_grpc_message(const struct refusal *r, const char *flow,
     struct buf *out)

@@ -20,6 +20,9 @@ bool refusal_is_grpc(const struct http_request *req);
 /* What its library makes of an answer with that status. */
 unsigned refusal_grpc_status(unsigned http_status);
 
+/* With what this one is answered; 0: not to such a client. */
+unsigned refusal_grpc_answer(const struct refusal *r);
+
 /* The text in one line for `grpc-message`, escaped and cut. */
 void refusal_put_grpc_message(const struct refusal *r, const char *flow,
     struct buf *out);

@@ -38,8 +38,7 @@ put_grpc(const struct refusal *r, struct stream *s, const char *flow)
 
 	buf_init(&message, REFUSAL_GRPC_MESSAGE_MAX);
 	refusal_put_grpc_message(r, flow, &message);
-	snprintf(status, sizeof(status), "%u",
-	    refusal_grpc_status(refusal_http_status(r)));
+	snprintf(status, sizeof(status), "%u", refusal_grpc_answer(r));
 	add(&fields, "content-type", REFUSAL_GRPC);
 	add(&fields, "grpc-status", status);
 	add(&fields, "duenna-reason", reason_name(r->reason));

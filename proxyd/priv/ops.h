@@ -148,8 +148,8 @@ enum op {
 	 * WRITTEN  u8 1: it is in the log, 0: it could not be written
 	 * STATUS   scribe -> all: u8 1: the log takes records, 0: it does not
 	 * TALLY    scribe -> monitor, before the WRITTEN of a STOP: u64 denials,
-	 *          u64 requests let through unenforced, u64 alarms, s8 last
-	 *          hash (hex) of the log
+	 *          u64 requests let through unenforced, u64 alarms, u64 records
+	 *          that could not be written, s8 last hash (hex) of the log
 	 */
 	OP_EVENT = 112,
 	OP_WRITTEN = 113,

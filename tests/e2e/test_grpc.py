@@ -116,6 +116,9 @@ def test_a_refused_method_is_permission_denied_in_words(bed, server):
     assert [e['method'] for e in server.events('call')] == ['Down']
     ends = got.find(event='request.end', verdict='deny')
     assert [e['http.response.status_code'] for e in ends] == [200] * 3, ends
+    assert [e['rpc.grpc.status_code'] for e in ends] == [7] * 3, ends
+    out = here.duenna('audit', 'show', '--denied', got.log)[1]
+    assert out.count(' -> gRPC 7') == 3 and '-> 200' not in out, out
 
 
 def test_a_server_that_is_down_is_unavailable(bed):

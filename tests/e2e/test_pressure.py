@@ -219,6 +219,36 @@ def test_a_full_disk_and_a_gap(bed):
     assert status in (0, 1)  # it may miss the record of the dial
 
 
+@pytest.mark.parametrize('more', [['--json'], []])
+def test_a_disk_that_stays_full_to_the_end(bed, more):
+    """What was blocked meanwhile is told at the end all the same."""
+    here = bed('- allow: https://ok.test/**\n',
+               Bed.config('audit: {required: false}\n'))
+    small = here.home + '/small'
+    os.mkdir(small)
+    subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'small', small],
+                   check=True)
+    give(small)
+    held = Held(here, 'held begin\ncurl -sS https://ok.test/[1-9]\n'
+                'for i in 1 2 3; do curl -sS https://evil.test/$i; done\n',
+                ['--audit', small + '/log', *more])
+    held.at('begin')
+    with pytest.raises(OSError), open(small + '/full', 'wb', 0) as f:
+        while f.write(bytes(4096)):
+            pass
+    held.go('begin')
+    got = held.run.wait()
+    assert ' missing at the end of the audit log' in got.err, got
+    if more:
+        told = json.loads(got.err.strip().split('\n')[-1])
+        # records: questions, too
+        assert told['blocked'] >= 3 and told['missing'] > 3, told
+    else:
+        assert 'blocked: 0, alarms: 0\nduenna: that is not all' in got.err
+    status, out, _ = here.duenna('audit', 'verify', small + '/log')
+    assert status == 1 and 'not be written to the end (a full disk)' in out
+
+
 # A round of good and bad: each way that a connection can go, a few times.
 ROUND = '''
 import http.client, socket, ssl, sys

@@ -125,6 +125,34 @@ filters_say_which_records_are_shown(void **state UNUSED)
 	clock_set(0, 0);
 }
 
+/* What a status of 200 or a count alone would say wrongly. */
+static void
+a_row_says_what_a_gap_and_a_status_of_grpc_are(void **state UNUSED)
+{
+	char hash[LINE_HASH_HEX + 1], file[256];
+	struct event e;
+
+	snprintf(file, sizeof(file), "%s/duenna/log/2025-b.jsonl", home);
+	struct journal *j = log_begin(file);
+	event_init(&e, EVENT_GAP);
+	event_number(&e, FIELD_COUNTED, 4);
+	log_event(j, &e);
+	event_init(&e, EVENT_FLOW_END);
+	event_str(&e, FIELD_SANDBOX, "s");
+	event_str(&e, FIELD_VERDICT, "deny");
+	event_reason(&e, REASON_HTTP_PATH_DENIED);
+	event_number(&e, FIELD_STATUS, 200);
+	event_number(&e, FIELD_GRPC_STATUS, 7);
+	log_event(j, &e);
+	log_end(j, true, hash);
+	assert_int_equal(audit("show", "--no-follow", "--all", file, NULL), 0);
+	assert_true(says("gap, records missing: 4"));
+	assert_false(says("gap x4"));
+	assert_true(says("flow.end -> gRPC 7"));
+	assert_false(says("-> 200"));
+	unlink(file);
+}
+
 static void
 a_value_that_is_none_is_2_with_the_closed_list(void **state UNUSED)
 {
@@ -299,6 +327,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(filters_say_which_records_are_shown),
+		cmocka_unit_test(
+		    a_row_says_what_a_gap_and_a_status_of_grpc_are),
 		cmocka_unit_test(
 		    a_value_that_is_none_is_2_with_the_closed_list),
 		cmocka_unit_test(tail_has_the_last_rows),

@@ -143,6 +143,66 @@ journal_that_cannot_write_loses_whole_records_and_counts_them(
 	unlink(path);
 }
 
+/* What was blocked is known at the end, whether its record is or not. */
+static void
+journal_counts_what_it_cannot_write(void **state UNUSED)
+{
+	struct event e;
+	struct stat st;
+	int owner = 0;
+
+	new_file();
+	struct journal *j = open_and_start(false);
+	assert_int_equal(stat(path, &st), 0);
+	limit_file((rlim_t)st.st_size + 10);
+	assert_true(put_flow(j, EVENT_FLOW_BEGIN, "a", &owner));
+	assert_false(journal_checkpoint(j));
+	assert_int_equal(journal_sum(j).n_lost, 1);
+	/* A flow on which a request is refused, its end repeating that. */
+	assert_false(put_flow(j, EVENT_FLOW_BEGIN, "b", &owner));
+	event_init(&e, EVENT_REQUEST_END);
+	event_str(&e, FIELD_SANDBOX, "s");
+	event_str(&e, FIELD_FLOW, "b");
+	event_str(&e, FIELD_VERDICT, "deny");
+	event_reason(&e, REASON_HTTP_METHOD_DENIED);
+	assert_false(journal_put(j, &e, &owner));
+	e.kind = EVENT_FLOW_END;
+	assert_false(journal_put(j, &e, &owner));
+	assert_int_equal(journal_sum(j).n_denied, 1);
+	assert_int_equal(journal_sum(j).n_missing, 4);
+	limit_file(RLIM_INFINITY);
+	assert_true(journal_retry(j));
+	assert_int_equal(journal_sum(j).n_lost, 0);
+	assert_int_equal(journal_sum(j).n_missing, 4);
+	journal_free(j);
+	unlink(path);
+}
+
+/* A checkpoint is no record of anything: there is no gap. */
+static void
+journal_that_misses_a_checkpoint_has_no_gap(void **state UNUSED)
+{
+	struct stat st;
+	int owner = 0;
+
+	new_file();
+	struct journal *j = open_and_start(false);
+	assert_true(put_flow(j, EVENT_FLOW_BEGIN, "a", &owner));
+	assert_true(journal_flush(j));
+	assert_int_equal(stat(path, &st), 0);
+	limit_file((rlim_t)st.st_size + 10);
+	assert_false(journal_checkpoint(j));
+	assert_false(journal_retry(j));
+	limit_file(RLIM_INFINITY);
+	assert_true(journal_retry(j));
+	assert_true(journal_takes(j));
+	assert_int_equal(count_lines("\"event\":\"gap\""), 0);
+	assert_int_equal(count_lines("\"event\":\"checkpoint\""), 1);
+	assert_int_equal(read_back(), 3);
+	journal_free(j);
+	unlink(path);
+}
+
 static void
 journal_that_cannot_be_started_is_started_later(void **state UNUSED)
 {
@@ -194,6 +254,8 @@ main(void)
 		cmocka_unit_test(journal_goes_on_with_a_file_that_was_renamed),
 		cmocka_unit_test(
 		    journal_that_cannot_write_loses_whole_records_and_counts_them),
+		cmocka_unit_test(journal_counts_what_it_cannot_write),
+		cmocka_unit_test(journal_that_misses_a_checkpoint_has_no_gap),
 		cmocka_unit_test(
 		    journal_that_cannot_be_started_is_started_later),
 		cmocka_unit_test(

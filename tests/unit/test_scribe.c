@@ -73,6 +73,7 @@ records_are_written_and_answered(void **state)
 	assert_int_equal(rd_u64(&r), 0);
 	assert_int_equal(rd_u64(&r), 0);
 	assert_int_equal(rd_u64(&r), 0);
+	assert_int_equal(rd_u64(&r), 0);
 	assert_int_equal(rd_slice8(&r).n, 64);
 	assert_true(is_written(b, b->monitor, 99));
 	assert_int_equal(count_lines(b, "\"event\":\"stop\""), 1);
