@@ -10,6 +10,8 @@
 #define TURNS 4
 /* Frames of ours that wait, DATA apart, before the peer is read no more. */
 #define QUEUE_MAX 256
+/* Without a stream for so long, a connection gives back what it can. */
+#define REST_MS 200
 
 void
 h2_wake(struct h2_conn *c)
@@ -60,7 +62,7 @@ h2_fail(struct h2_conn *c, enum reason reason, const char *text)
 
 	if (c->broken)
 		return;
-	timer_stop(&c->head_limit);
+	timer_stop(&c->limit);
 	c->broken = c->has_news = true;
 	if (c->reason == REASON_ALLOW) {
 		c->reason = reason;
@@ -128,17 +130,48 @@ begin(struct h2_conn *c)
 static void
 limit_head(struct h2_conn *c)
 {
-	if (!c->in_head)
-		timer_stop(&c->head_limit);
-	else if (!c->broken && !timer_is_set(&c->head_limit))
-		timer_set(&c->head_limit, LIMIT_HEAD_MS);
+	if (c->in_head == c->head_is_timed || c->broken)
+		return;
+	c->head_is_timed = c->in_head;
+	if (c->in_head)
+		timer_set(&c->limit, LIMIT_HEAD_MS);
+	else
+		timer_stop(&c->limit);
+}
+
+static bool
+is_at_rest(const struct h2_conn *c)
+{
+	return c->n_begun == 0 && !c->in_head && !c->broken && !c->closed;
 }
 
 static void
-on_head_limit(void *arg)
+plan_rest(struct h2_conn *c)
+{
+	if (!is_at_rest(c))
+		c->rested = false;
+	else if (!c->rested && !timer_is_set(&c->limit))
+		timer_set(&c->limit, REST_MS);
+}
+
+static void
+rest(struct h2_conn *c)
+{
+	if (!is_at_rest(c) || nghttp2_session_want_write(c->session))
+		return;
+	h2_memory_rest(&c->memory);
+	c->rested = true;
+}
+
+static void
+on_limit(void *arg)
 {
 	struct h2_conn *c = arg;
 
+	if (!c->head_is_timed) {
+		rest(c);
+		return;
+	}
 	c->code = H2_ENHANCE_YOUR_CALM;
 	h2_fail(c, REASON_LIMIT_TIME, "head not whole in time");
 	h2_wake(c);
@@ -289,6 +322,7 @@ step(struct h2_conn *c)
 			break;
 	}
 	c->stepping = false;
+	plan_rest(c);
 	if (c->closed)
 		finish(c);
 	else if (c->again)
@@ -319,7 +353,7 @@ reaped(struct loop_item *item)
 	struct h2_conn *c = (struct h2_conn *)item;
 
 	event_free(c->kick);
-	timer_release(&c->head_limit);
+	timer_release(&c->limit);
 	free(c);
 }
 
@@ -339,7 +373,7 @@ start(struct loop *l, struct stream *bytes, struct h2_conn *c, enum err *err)
 	    c->now_ms);
 	budget_init(&c->resets, LIMIT_H2_RESETS_PER_S, LIMIT_H2_RESETS_BURST,
 	    c->now_ms);
-	if (timer_init(&c->head_limit, l, on_head_limit, c, err) != 0)
+	if (timer_init(&c->limit, l, on_limit, c, err) != 0)
 		goto fail;
 	c->kick = loop_event(l, -1, 0, on_kick, c);
 	if (c->kick == NULL || h2_session_new(c) != 0)
@@ -350,7 +384,7 @@ start(struct loop *l, struct stream *bytes, struct h2_conn *c, enum err *err)
 fail_late:
 	if (c->kick != NULL)
 		event_free(c->kick);
-	timer_release(&c->head_limit);
+	timer_release(&c->limit);
 fail:
 	free(c);
 	stream_close(bytes);

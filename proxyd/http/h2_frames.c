@@ -386,6 +386,7 @@ h2_session_new(struct h2_conn *c)
 {
 	nghttp2_session_callbacks *callbacks = NULL;
 	nghttp2_option *options = NULL;
+	nghttp2_mem memory = h2_memory_of(&c->memory);
 	int error = NGHTTP2_ERR_NOMEM;
 
 	if (nghttp2_session_callbacks_new(&callbacks) != 0 ||
@@ -395,7 +396,7 @@ h2_session_new(struct h2_conn *c)
 	set_options(options);
 	error = (c->is_server ? nghttp2_session_server_new3 :
 				nghttp2_session_client_new3)(&c->session,
-	    callbacks, c, options, &h2_memory);
+	    callbacks, c, options, &memory);
 out:
 	nghttp2_session_callbacks_del(callbacks);
 	nghttp2_option_del(options);

@@ -72,12 +72,26 @@ struct h2_stream {
 };
 TAILQ_HEAD(h2_streams, h2_stream);
 
+/* A block of nghttp2's that is mapped; p NULL: none. */
+struct h2_large {
+	void *p;
+	size_t n;
+	bool is_table; /* taken as zeros: what is not zero counts */
+};
+
+#define H2_LARGE_MAX 4 /* of a session; more are taken from malloc() */
+
+struct h2_memory {
+	struct h2_large large[H2_LARGE_MAX];
+};
+
 struct h2_conn {
 	struct loop_item dead;	  /* first: freed by the reaper */
 	struct loop *loop;	  /* borrowed */
 	struct stream *bytes;	  /* owned; NULL: closed */
 	nghttp2_session *session; /* owned; NULL: closed */
-	struct timer head_limit;  /* set while in_head */
+	struct h2_memory memory;  /* the session's */
+	struct timer limit;	  /* of a head that comes; else of rest */
 	struct event *kick;	  /* owned; a step soon */
 	const struct h2_conn_ops *ops;
 	void *arg;
@@ -89,6 +103,8 @@ struct h2_conn {
 	bool is_server;
 	bool offer_connect;
 	bool in_head;		 /* one has begun that is not whole */
+	bool head_is_timed;	 /* `limit` is that head's */
+	bool rested;		 /* since then nothing was carried */
 	bool begun;		 /* our SETTINGS were submitted */
 	bool ready;		 /* the peer's came */
 	bool stepping, again;	 /* the step's own */
@@ -133,7 +149,10 @@ int h2_count_reset(struct h2_conn *c);
 
 /* --- h2_memory.c --------------------------------------------------------- */
 
-extern nghttp2_mem h2_memory;
+/* Copied by nghttp2; `m`, zeros at first, lives as long as the session. */
+nghttp2_mem h2_memory_of(struct h2_memory *m);
+/* No stream is there and nothing is to be sent: give back what that leaves. */
+void h2_memory_rest(struct h2_memory *m);
 
 /* --- h2_sent.c ----------------------------------------------------------- */
 

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How streams and connections end, and what each side makes of it. */
+#include <sys/mman.h>
+
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "h2_bed.h"
+#include "http/h2_part.h"
 #include "net/timer.h"
 
 #define BOTH             \
@@ -149,6 +154,77 @@ h2_head_is_whole_in_time(void **state)
 	clock_set(0, 0);
 }
 
+/* Pages of nghttp2's large blocks that cost memory now. */
+static size_t
+pages_of(const struct h2_conn *c)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t n = 0, blocks = 0;
+
+	for (size_t i = 0; i < H2_LARGE_MAX; i++) {
+		const struct h2_large *l = &c->memory.large[i];
+		unsigned char in[64];
+		if (l->p == NULL)
+			continue;
+		blocks++;
+		assert_true(l->n <= sizeof(in) * page);
+		assert_int_equal(mincore(l->p, l->n, in), 0);
+		for (size_t j = 0; j < (l->n + page - 1) / page; j++)
+			n += in[j] & 1;
+	}
+	assert_int_equal(blocks, 2); /* a frame, and a table of streams */
+	return n;
+}
+
+/* One exchange; each side then has something in each block. */
+static void
+exchange(struct h2_bed *b)
+{
+	struct stream *up = h2_bed_ask(&b->client, "GET", true);
+
+	b->server.n = 0;
+	h2_bed_turn(b);
+	assert_int_equal(b->server.n, 1);
+	h2_bed_answer(b->server.s[0], 204, true);
+	h2_bed_turn(b);
+	assert_int_equal(h2_bed_status(up), 204);
+	assert_in_range(pages_of(b->server.c), 2, 4);
+	assert_in_range(pages_of(b->client.c), 2, 4);
+	stream_close(up);
+	stream_close(b->server.s[0]);
+	b->client.n = b->server.n = 0;
+	h2_bed_turn(b);
+}
+
+static void
+h2_idle_connection_gives_memory_back(void **state)
+{
+	(void)state;
+	struct h2_bed b;
+
+	clock_set(1000, 1);
+	h2_bed_init(&b, H2_BED_BOTH);
+	for (uint64_t i = 1; i < 4; i++) {
+		exchange(&b);
+		clock_set(1000 + i * 1000, 1);
+		timer_fire_due();
+		assert_int_equal(pages_of(b.server.c), 0);
+		assert_int_equal(pages_of(b.client.c), 0);
+	}
+	/* While a request is there nothing is given back. */
+	struct stream *up = h2_bed_ask(&b.client, "GET", true);
+	h2_bed_turn(&b);
+	clock_set(9000, 1);
+	timer_fire_due();
+	assert_in_range(pages_of(b.server.c), 1, 4);
+	assert_in_range(pages_of(b.client.c), 2, 4);
+	h2_bed_answer(b.server.s[0], 200, true);
+	h2_bed_turn(&b);
+	assert_int_equal(h2_bed_status(up), 200);
+	h2_bed_release(&b);
+	clock_set(0, 0);
+}
+
 /* A side may go at any point; then the other sees it broken, not whole. */
 static void
 h2_stream_closed_at_any_time_is_cleared_away(void **state)
@@ -244,6 +320,7 @@ main(void)
 		cmocka_unit_test(h2_lost_connection_breaks_its_streams),
 		cmocka_unit_test(h2_request_behind_goaway_may_be_asked_again),
 		cmocka_unit_test(h2_head_is_whole_in_time),
+		cmocka_unit_test(h2_idle_connection_gives_memory_back),
 		cmocka_unit_test(h2_stream_closed_at_any_time_is_cleared_away),
 		cmocka_unit_test(h2_close_of_a_stream_is_a_reset),
 		cmocka_unit_test(h2_reset_passes_a_code_on),
