@@ -158,7 +158,8 @@ print_rule(const struct ask *a, uint32_t rule)
 		printf("  may be updated, %s\n",
 		    says.force ? "forced, too" : "by a fast-forward alone");
 	if (says.delete)
-		puts("  may be deleted");
+		printf("  may be deleted%s\n",
+		    says.follow ? ", by the forge's API, too" : "");
 	print_list(a, rule, GIT_KEEP, "  may not change: ");
 	print_list(a, rule, GIT_AUTHORS, "  authors: ");
 	print_list(a, rule, GIT_COMMITTERS, "  committers: ");

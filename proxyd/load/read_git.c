@@ -95,7 +95,8 @@ read_lfs(const struct read *r, const struct doc_node *node)
 
 /* The side doors: policy/gitapi.h. */
 static bool
-read_api(const struct read *r, const struct doc_node *node)
+read_api(const struct read *r, const struct doc_node *node,
+    struct load_git *git)
 {
 	const struct doc_node *value = read_find(node, "api");
 	struct slice text;
@@ -105,10 +106,9 @@ read_api(const struct read *r, const struct doc_node *node)
 	if (!read_scalar(r, value, "`refuse` or `follow`", &text))
 		return false;
 	if (slice_eq(text, SLICE("follow")))
-		return read_refuse(r, value,
-		    "`api: follow` is not in this version: what writes by the "
-		    "API is refused");
-	return slice_eq(text, SLICE("refuse")) ||
+		git->flags |= GIT_API_FOLLOW;
+	return (git->flags & GIT_API_FOLLOW) != 0 ||
+	    slice_eq(text, SLICE("refuse")) ||
 	    read_refuse(r, value, "expected `refuse` or `follow`, found `%.*s`",
 		SLICE_ARG(text));
 }
@@ -263,7 +263,7 @@ read_rule_git(const struct read *r, const struct doc_node *node,
 	    read_flag(r, node, "hide_other_refs", GIT_HIDE_REFS, rule->git) &&
 	    good;
 	good = read_lfs(r, node) && good;
-	good = read_api(r, node) && good;
+	good = read_api(r, node, rule->git) && good;
 	good = find_forge(r, node, rule, rule->git) && good;
 	good = (push == NULL || read_rule_push(r, push, rule->git)) && good;
 	if (!good)
@@ -273,6 +273,12 @@ read_rule_git(const struct read *r, const struct doc_node *node,
 		return read_refuse(r, node,
 		    "the rule allows nothing: write `fetch: true`, `push:` or "
 		    "both");
+	if ((rule->git->flags & GIT_API_FOLLOW) != 0 &&
+	    ((rule->git->flags & GIT_DELETE) == 0 ||
+		rule->git->forge == FORGE_NONE))
+		return read_refuse(r, read_find_key(node, "api"),
+		    "`api: follow` lets the API delete what a push may delete: "
+		    "it wants `push:` with `delete: true`, and a forge");
 	if ((rule->git->flags & GIT_HIDE_REFS) != 0 &&
 	    (rule->git->flags & GIT_PUSH) == 0)
 		return read_refuse(r, read_find_key(node, "hide_other_refs"),

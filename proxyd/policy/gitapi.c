@@ -2,6 +2,8 @@
 #include "policy/gitapi.h"
 #include "base/ascii.h"
 #include "base/attr.h"
+#include "base/limits.h"
+#include "base/wr.h"
 #include "policy/pathglob.h"
 
 #define DEPTH 5 /* segments behind the repository that are looked at */
@@ -78,6 +80,20 @@ static const char *const *const doors[FORGES] = {
 	[FORGE_BITBUCKET] = bitbucket,
 };
 
+/* Behind the repository: where a ref stands, and what its name begins with. */
+static const struct {
+	enum git_forge forge;
+	const char *path, *refs;
+} refs[] = {
+	{ FORGE_GITHUB, "git/refs/", "refs/" },
+	{ FORGE_GITLAB, "repository/branches/", "refs/heads/" },
+	{ FORGE_GITLAB, "repository/tags/", "refs/tags/" },
+	{ FORGE_FORGEJO, "branches/", "refs/heads/" },
+	{ FORGE_FORGEJO, "tags/", "refs/tags/" },
+	{ FORGE_BITBUCKET, "refs/branches/", "refs/heads/" },
+	{ FORGE_BITBUCKET, "refs/tags/", "refs/tags/" },
+};
+
 static bool
 begins(struct slice s, struct slice with)
 {
@@ -147,6 +163,7 @@ read_root(const struct root *root, struct slice path, struct gitapi *g)
 	    (root->n == 0 && is_number(slice_from(g->repository, 1))))
 		g->repository = slice_first(all, 0);
 	g->segment = slice_first(all, 0);
+	g->behind = rest;
 	/* The repository itself: its default branch, its name, its end. */
 	return rest.n == 0 || find_door(root->forge, rest, &g->segment);
 }
@@ -168,7 +185,8 @@ gitapi_read(enum git_forge forge, struct slice host, struct slice api,
 
 	if (only_reads(method))
 		return false;
-	*g = (struct gitapi){ .repository = slice_first(path, 0) };
+	*g = (struct gitapi){ .repository = slice_first(path, 0),
+		.forge = forge };
 	for (size_t i = 0; i < COUNT_OF(graphs); i++)
 		if (graphs[i].forge == forge && graphs[i].own_host == own &&
 		    begins(path, slice_of_str(graphs[i].path))) {
@@ -180,6 +198,34 @@ gitapi_read(enum git_forge forge, struct slice host, struct slice api,
 		    begins(path, slice_of_str(roots[i].path)))
 			return read_root(&roots[i], path, g);
 	return false;
+}
+
+bool
+gitapi_deletes(const struct gitapi *g, const struct facts *f, uint8_t *room,
+    struct slice *ref)
+{
+	struct wr w = wr_of(room, LIMIT_PATH_SIZE);
+	struct slice name = { 0 };
+	size_t i = 0;
+
+	/* A forge may take `branch=` of a query for what the path says. */
+	if (!slice_eq(f->method, SLICE("DELETE")) || f->has_query)
+		return false;
+	while (i < COUNT_OF(refs) &&
+	    (refs[i].forge != g->forge ||
+		!slice_has_prefix(g->behind, slice_of_str(refs[i].path))))
+		i++;
+	if (i == COUNT_OF(refs))
+		return false;
+	name = slice_from(g->behind, strlen(refs[i].path));
+	wr_bytes(&w, slice_of_str(refs[i].refs));
+	while (name.n != 0) {
+		bool slash = slice_has_prefix(name, SLICE("%2F"));
+		wr_u8(&w, slash ? '/' : name.p[0]);
+		name = slice_from(name, slash ? 3 : 1);
+	}
+	*ref = wr_slice(&w);
+	return !w.bad;
 }
 
 bool

@@ -13,6 +13,7 @@
 #ifndef POLICY_GITAPI_H
 #define POLICY_GITAPI_H
 
+#include "policy/facts.h"
 #include "policy/image.h"
 
 struct gitapi {
@@ -20,6 +21,8 @@ struct gitapi {
 				    slash; empty: any of the forge */
 	struct slice segment; /* of the path: a rule with it, literally, opens
 				 the route; empty: one without stars does */
+	struct slice behind;  /* the repository, and a slash */
+	enum git_forge forge;
 };
 
 /*
@@ -30,6 +33,14 @@ struct gitapi {
  */
 bool gitapi_read(enum git_forge forge, struct slice host, struct slice api,
     struct slice method, struct slice path, struct gitapi *g);
+
+/*
+ * Does such a request delete one ref, which stands in its path?  Then its full
+ * name is in `ref`, and in `room`, which has LIMIT_PATH_SIZE bytes.  All else
+ * that writes says in a body what it does.
+ */
+bool gitapi_deletes(const struct gitapi *g, const struct facts *f,
+    uint8_t *room, struct slice *ref);
 
 /* The host of the repositories of an API's host: itself, or another. */
 struct slice gitapi_host(struct slice api);

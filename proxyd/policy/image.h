@@ -17,6 +17,7 @@
 #define POLICY_IMAGE_H
 
 #include "base/slice.h"
+#include "policy/gitflag.h"
 
 #define IMAGE_VERSION 5
 #define IMAGE_NONE UINT32_MAX	 /* no such record */
@@ -193,19 +194,6 @@ enum limits_word {
 	LIMITS_NAMES,
 	LIMITS_IDLE_MS,
 	LIMITS_WORDS
-};
-
-enum git_flag {
-	GIT_FETCH = 1,
-	GIT_PUSH = 2,
-	GIT_ARCHIVE = 4,
-	GIT_HIDE_REFS = 8,
-	GIT_CREATE = 16,
-	GIT_UPDATE = 32,
-	GIT_DELETE = 64,
-	GIT_FORCE = 128,
-	GIT_SIGNED = 256,
-	GIT_FLAGS = 511
 };
 
 /* What kind of host it is: spellings of a repository, a user's name. */

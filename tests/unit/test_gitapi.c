@@ -43,6 +43,9 @@ static const char policy[] =
     "        allow: 'https://api.github.com/repos/acme/app'\n"
     "        methods: any\n";
 
+#define HUB "https://api.github.com/repos/acme/app/"
+#define LAB "https://lab.test/api/v4/projects/"
+
 /* `all` if nothing is said. */
 static const struct {
 	const char *method, *url, *rule;
@@ -145,6 +148,109 @@ api_routes_that_write_want_a_rule_of_their_own(void **state)
 		    slice_eq_str(program_rule(bed->program, v.rule).name,
 			rule));
 	}
+}
+
+/* `api: follow`: what a push may delete, and what stands in the path. */
+static const char followed[] =
+    "version: 1\n"
+    "policies: {p: {rules: ["
+    "{allow: 'git+https://github.com/acme/*', fetch: true}, "
+    "{deny: 'git+https://github.com/acme/shut'}, "
+    "{allow: ['git+https://github.com/acme/app', "
+    "'git+https://github.com/acme/shut'], api: follow, "
+    "push: {branches: ['agent/**'], tags: ['v*'], delete: true}}, "
+    "{allow: 'git+https://github.com/acme/**', push: {branches: "
+    "['**'], delete: true}}, "
+    "{allow: 'git+https://lab.test/acme/app', forge: gitlab, "
+    "api: follow, push: {branches: ['agent/**'], delete: true}}, "
+    "{allow: 'git+https://jo.test/acme/app', forge: forgejo, "
+    "api: follow, push: {branches: ['agent/**'], tags: ['v*'], "
+    "delete: true}}, "
+    "{allow: 'git+https://bitbucket.org/acme/app', api: follow, "
+    "push: {branches: ['agent/**'], tags: ['v*'], delete: true}}, "
+    "{allow: ['https://api.github.com/**', 'https://lab.test/**', "
+    "'https://jo.test/**', 'https://api.bitbucket.org/**'], methods: "
+    "any, encoded_slash: true}]}}\n";
+static const struct {
+	const char *method, *url;
+	bool allow;
+} deleted[] = {
+	{ "DELETE", HUB "git/refs/heads/agent/x", true },
+	{ "DELETE", HUB "git/refs/heads/agent/x%2Fy", true },
+	{ "DELETE", HUB "git/refs/tags/v1", true },
+	{ "DELETE", HUB "git/refs/heads/main", false },
+	{ "DELETE", HUB "git/refs/heads/agent/x/", false },
+	{ "DELETE", HUB "git/refs/heads/agent/x%40", false },
+	{ "DELETE", HUB "git/refs/heads/agent/x?branch=main", false },
+	{ "DELETE", HUB "git/refs/heads/agent/x?", false },
+	{ "DELETE", HUB "git/refs/heads/agent", false },
+	{ "DELETE", HUB "git/refs/tags/x", false },
+	{ "DELETE", HUB "git/refs", false },
+	{ "DELETE", HUB "Git/refs/heads/agent/x", false },
+	{ "DELETE", HUB "x/git/refs/heads/agent/x", false },
+	{ "PATCH", HUB "git/refs/heads/agent/x", false },
+	{ "POST", HUB "git/refs", false },
+	{ "PUT", HUB "contents/agent/x", false },
+	{ "DELETE",
+	    "https://api.github.com/repos/ACME/App/git/refs/heads/"
+	    "agent/x",
+	    true },
+	/* A rule that denies; one that pushes without; a number. */
+	{ "DELETE",
+	    "https://api.github.com/repos/acme/shut/git/refs/heads/"
+	    "agent/x",
+	    false },
+	{ "DELETE",
+	    "https://api.github.com/repos/acme/b/git/refs/heads/"
+	    "agent/x",
+	    false },
+	{ "DELETE",
+	    "https://api.github.com/repositories/1/git/refs/heads/"
+	    "agent/x",
+	    false },
+	{ "DELETE", LAB "acme%2Fapp/repository/branches/agent%2Fx", true },
+	{ "DELETE", LAB "acme%2Fapp/repository/branches/main", false },
+	{ "DELETE", LAB "acme%2Fapp/repository/tags/v1", false },
+	{ "DELETE", LAB "acme%2Fapp/repository/merged_branches", false },
+	{ "DELETE", LAB "17/repository/branches/agent%2Fx", false },
+	{ "DELETE",
+	    "https://jo.test/api/v1/repos/acme/app/branches/"
+	    "agent/x",
+	    true },
+	{ "DELETE", "https://jo.test/api/v1/repos/acme/app/tags/v1", true },
+	{ "DELETE",
+	    "https://jo.test/api/v1/repos/acme/app/releases/"
+	    "tags/v1",
+	    false },
+	{ "DELETE",
+	    "https://api.bitbucket.org/2.0/repositories/acme/"
+	    "app/refs/branches/agent/x",
+	    true },
+	{ "DELETE",
+	    "https://api.bitbucket.org/2.0/repositories/acme/"
+	    "app/refs/branches/main",
+	    false },
+};
+
+static void
+api_deletes_what_a_push_may(void **state)
+{
+	struct bed b;
+
+	(void)state;
+	bed_load(&b, NULL, followed);
+	if (b.program == NULL)
+		print_error("%s", buf_text(&b.text));
+	assert_non_null(b.program);
+	for (size_t i = 0; i < COUNT_OF(deleted); i++) {
+		struct facts f =
+		    bed_request(b.program, deleted[i].method, deleted[i].url);
+		struct verdict v = policy_decide(b.program, &f);
+		print_message("# %s %s\n", deleted[i].method, deleted[i].url);
+		assert_int_equal(v.reason,
+		    deleted[i].allow ? REASON_ALLOW : REASON_GIT_API);
+	}
+	bed_release(&b);
 }
 
 /* A rule of every host guards the APIs of the forges among them. */
@@ -333,6 +439,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    api_routes_that_write_want_a_rule_of_their_own),
+		cmocka_unit_test(api_deletes_what_a_push_may),
 		cmocka_unit_test(api_routes_are_shut_under_a_wildcard),
 		cmocka_unit_test(api_refusal_says_what_would_open_it),
 		cmocka_unit_test(api_rule_that_opens_a_door_is_said),
