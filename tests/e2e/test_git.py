@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules of git+https: what git fetches by them, and what it shows of a no."""
 import base64
+import os
+import subprocess
 
 import pytest
 
+import gitcgi
+import h2origin
 from bed import Bed
 
 URL = 'https://git.test/acme/widgets.git'
@@ -54,6 +58,81 @@ def test_git_clones_by_one_rule(bed, version):
                    '&& git -C w fetch -q && git -C w fsck' % (version, URL))
     assert got.exit == 0 and 'widgets of acme' in got.out, got
     assert got.reasons() == [], got
+
+
+def at_the_origin(here, name, *args, **more):
+    """git in a repository of the origin's, which is made at first need."""
+    path = '%s/acme/%s.git' % (here.peers.git, name)
+    if not os.path.exists(path):
+        gitcgi.make_repository(path, {name: name + '\n'})
+    return subprocess.run(
+        ['git', '-c', 'safe.directory=*', '-c', 'user.name=a', '-c',
+         'user.email=b', '-C', path, *args], check=True, text=True,
+        capture_output=True, **more).stdout.strip()
+
+
+@pytest.mark.parametrize('version', '02')
+def test_a_long_negotiation_goes_up_in_gzip(bed, version):
+    here = bed(FETCH)
+    here.write('project/in', ''.join(
+        'commit refs/heads/own\ncommitter a <b> %d +0000\ndata 0\n\n' % i
+        for i in range(200)))
+    got = here.run('git init -q w && cd w && git fast-import --quiet <../in && '
+                   'git -c protocol.version=%s fetch -q %s main && '
+                   'git fsck' % (version, URL))
+    assert got.exit == 0 and got.reasons() == [], got
+    coded = [n for r in here.origin_requests() for n, v in r['fields']
+             if n.lower() == 'content-encoding' and v == 'gzip']
+    assert coded, here.origin_requests()
+
+
+def test_shallow_and_partial_clones(bed):
+    here = bed(FETCH)
+    at_the_origin(here, 'widgets', 'config', 'uploadpack.allowFilter', 'true')
+    got = here.run('git clone -q --depth 1 %s s && git -C s rev-parse '
+                   '--is-shallow-repository && git clone -q --filter=blob:none '
+                   '--no-checkout %s p && git -C p rev-list --objects '
+                   '--missing=print HEAD | grep -c "^?" && git -C p cat-file '
+                   '-p HEAD:README' % (URL, URL))
+    assert got.exit == 0, got
+    assert got.out.split('\n')[:3] == ['true', '2', 'widgets of acme'], got
+
+
+def test_each_submodule_wants_a_rule_of_its_own(bed):
+    here = bed(FETCH + FETCH[1:].replace('work', 'super').replace(
+        'widgets', 'super'))
+    lib = at_the_origin(here, 'lib', 'rev-parse', 'HEAD')
+    blob = at_the_origin(here, 'super', 'hash-object', '-w', '--stdin', input=
+                         '[submodule "lib"]\n\tpath = lib\n\turl = ../lib.git\n')
+    tree = at_the_origin(here, 'super', 'mktree', '--missing', input=
+                         '100644 blob %s\t.gitmodules\n160000 commit %s\tlib\n'
+                         % (blob, lib))
+    at_the_origin(here, 'super', 'update-ref', 'HEAD',
+                  at_the_origin(here, 'super', 'commit-tree', tree, '-m', 'x'))
+    clone = 'git clone -q --recurse-submodules https://git.test/acme/super w'
+    got = here.run(clone)
+    assert got.exit != 0 and set(got.reasons()) == {'git.repo'}, got
+    assert 'remote: duenna: no rule names git+https://git.test/acme/lib' in \
+        got.err, got
+    here = bed(FETCH.replace('acme/widgets', 'acme/*'))
+    got = here.run(clone + ' && cat w/lib/lib')
+    assert got.exit == 0 and got.out == 'lib\n', got
+
+
+def test_git_fetches_over_http2_as_over_http1(bed, peers):
+    here = bed(FETCH.replace('git.test', 'a.h2.test:4443') + '  credential: api\n',
+               Bed.config(only='"git+https://a.h2.test:4443/**"'))
+    url = 'https://a.h2.test:4443/acme/'
+    with h2origin.Origin(4443, peers.pki, git=peers.git) as origin:
+        got = here.run('git clone -q %swidgets w && cat w/README; git ls-remote '
+                       '%sother; git -C w push origin HEAD:refs/heads/x' %
+                       (url, url))
+    assert 'widgets of acme' in got.out, got
+    assert got.reasons() == ['git.repo', 'git.service'], got
+    assert 'remote: duenna: no rule names' in got.err, got
+    assert 'does not allow a push of' in got.err, got
+    assert {r['path'].partition('.git/')[0] for r in origin.requests} == \
+        {'/acme/widgets'} and len(origin.requests) == 3, origin.requests
 
 
 def test_what_leads_elsewhere_is_taken_out_of_an_offer(bed, says):

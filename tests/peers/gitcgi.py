@@ -32,37 +32,45 @@ def make_repository(path, files):
     return commit
 
 
-def _environment(root, path, query, req, size):
+def _environment(root, method, target, field, size):
+    path, _, query = target.partition('?')
     env = {'PATH': '/usr/bin:/bin', 'GIT_PROJECT_ROOT': root,
            'GIT_HTTP_EXPORT_ALL': '1', 'PATH_INFO': path,
-           'QUERY_STRING': query, 'REQUEST_METHOD': req.method,
-           'CONTENT_TYPE': req.field('content-type') or '',
+           'QUERY_STRING': query, 'REQUEST_METHOD': method,
+           'CONTENT_TYPE': field('content-type') or '',
            'CONTENT_LENGTH': str(size), 'REMOTE_ADDR': '203.0.113.1',
            'GIT_CONFIG_COUNT': '1', 'GIT_CONFIG_KEY_0': 'safe.directory',
            'GIT_CONFIG_VALUE_0': '*', 'HOME': '/nonexistent'}
-    if req.field('git-protocol'):
-        env['GIT_PROTOCOL'] = req.field('git-protocol')
+    if field('git-protocol'):
+        env['GIT_PROTOCOL'] = field('git-protocol')
     return env
+
+
+def ask(root, method, target, field, body):
+    """(status, [(name, value)], content) for a repository below root; `field`
+    says the value of a field of the request, or None."""
+    if field('content-encoding') == 'gzip':
+        body = zlib.decompress(body, 31)
+    done = subprocess.run(
+        [GIT_EXEC + '/git-http-backend'], input=body, capture_output=True,
+        env=_environment(root, method, target, field, len(body)), check=False)
+    head, _, content = done.stdout.partition(b'\r\n\r\n')
+    status, fields = '200 OK', []
+    for line in head.decode('latin-1').split('\r\n'):
+        name, _, value = line.partition(': ')
+        if name.lower() == 'status':
+            status = value
+        elif name:
+            fields.append((name, value))
+    fields.append(('Content-Length', str(len(content))))
+    return status, fields, content
 
 
 def serve(conn, req, root):
     """Answer a smart-HTTP request for a repository below root."""
-    path, _, query = req.target.partition('?')
-    body = req.body
-    if req.field('content-encoding') == 'gzip':
-        body = zlib.decompress(body, 31)
-    done = subprocess.run([GIT_EXEC + '/git-http-backend'], input=body,
-                          env=_environment(root, path, query, req, len(body)),
-                          capture_output=True, check=False)
-    fields, _, content = done.stdout.partition(b'\r\n\r\n')
-    status, lines = b'200 OK', []
-    for line in fields.split(b'\r\n'):
-        if line.lower().startswith(b'status:'):
-            status = line[7:].strip()
-        elif line:
-            lines.append(line)
-    lines.append(b'Content-Length: %d' % len(content))
-    conn.send(b'HTTP/1.1 ' + status + b'\r\n' + b'\r\n'.join(lines) +
-              b'\r\n\r\n')
+    status, fields, content = ask(root, req.method, req.target, req.field,
+                                  req.body)
+    conn.send(('HTTP/1.1 %s\r\n%s\r\n' % (status, ''.join(
+        '%s: %s\r\n' % f for f in fields))).encode('latin-1'))
     if req.method != 'HEAD':
         conn.send(content)

@@ -21,6 +21,7 @@ What it does is in the path:
     /_leave             GOAWAY that does not take this one
     /_half              half an answer, nothing more
     /_dead              half an answer, then the connection is gone
+    ... with .git/      a repository below `git`, by git's own server
     else                a line: the method and the path
 """
 import hashlib
@@ -37,6 +38,7 @@ import h2.events
 import h2.exceptions
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import gitcgi  # noqa: E402
 import pki  # noqa: E402
 
 
@@ -44,6 +46,7 @@ class Stream:
     def __init__(self, row):
         self.row, self.hash, self.left = row, hashlib.sha256(), b''
         self.trailers, self.ends = None, False
+        self.body = b''  # of a request for a repository
 
 
 class Connection:
@@ -98,6 +101,8 @@ class Connection:
             stream.row['body_size'] += len(event.data)
             if stream.row['path'] == '/_echo':
                 stream.left += event.data
+            if '.git/' in stream.row['path']:
+                stream.body += event.data
             self.conn.acknowledge_received_data(
                 event.flow_controlled_length, event.stream_id)
         elif isinstance(event, h2.events.TrailersReceived):
@@ -148,9 +153,21 @@ class Connection:
     def head(self, number, *more):
         self.conn.send_headers(number, [(':status', '200'), *more])
 
+    def serve_git(self, number, stream):
+        row = stream.row
+        status, fields, stream.left = gitcgi.ask(
+            self.origin.git, row['method'], row['path'],
+            dict(row['fields']).get, stream.body)
+        self.conn.send_headers(number, [
+            (':status', status[:3]), *((n.lower(), v) for n, v in fields)])
+        stream.ends = True
+
     def end(self, number, stream):
         row = stream.row
         row['ended'], row['body_hash'] = True, stream.hash.hexdigest()
+        if self.origin.git and '.git/' in row['path']:
+            self.serve_git(number, stream)
+            return
         what = row['path'][2:].partition('/')[0]
         if what == 'echo':
             stream.trailers, stream.ends = row['trailers'], True
@@ -188,8 +205,8 @@ class Connection:
 
 
 class Origin:
-    def __init__(self, port, where):
-        self.port, self.pki = port, pki.make(where)
+    def __init__(self, port, where, git=None):
+        self.port, self.pki, self.git = port, pki.make(where), git
         self.requests, self.connections, self.refused = [], 0, False
         self.open, self.lock = [], threading.Lock()
         self.sock = None

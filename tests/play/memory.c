@@ -20,7 +20,8 @@ static const char policy[] =
     "    rules:\n"
     "      - {allow: 'https://api.test/**', methods: any, credential: token}\n"
     "      - {allow: 'http://ok.test/**', methods: any}\n"
-    "      - {allow: 'ws://ok.test/**', limits: {body: 1KiB}}\n";
+    "      - {allow: 'ws://ok.test/**', limits: {body: 1KiB}}\n"
+    "      - {allow: 'git+https://git.test/a/b', fetch: true}\n";
 
 static const char config[] =
     "version: 1\n"
@@ -36,6 +37,12 @@ static const char *const asks[] = {
 
 static const char masked[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
 			     "\r\n25\r\nfirst " SECRET "\r\n0\r\n\r\n";
+
+/* With what must not reach a client. */
+static const char offered[] =
+    "HTTP/1.1 200 OK\r\nContent-Length: 45\r\n"
+    "Content-Type: application/x-git-upload-pack-advertisement\r\n\r\n"
+    "000eversion 2\n000cls-refs\n000fbundle-uri\n0000";
 
 /* The world's own memory is there before any of ours fails. */
 static void
@@ -101,6 +108,14 @@ scene(struct world *w)
 		say(w, w->client, asks[i]);
 		answer(w, masked);
 	}
+	connect_to(w, "git.test", true);
+	say(w, w->client,
+	    "GET /a/b/info/refs?service=git-upload-pack HTTP/1.1\r\n"
+	    "Host: git.test\r\n\r\n");
+	answer(w, offered);
+	say(w, w->client,
+	    "GET /denied/info/refs?service=git-upload-pack HTTP/1.1\r\n"
+	    "Host: git.test\r\n\r\n");
 	connect_to(w, "ok.test", false);
 	say(w, w->client,
 	    "PUT /c?k=v HTTP/1.1\r\nHost: ok.test\r\n"
@@ -134,6 +149,7 @@ check(const struct world *w)
 	for (size_t i = 0; i < w->n_clients; i++) {
 		struct slice got = buf_slice(&w->clients[i].got);
 		assert_null(memmem(got.p, got.n, SECRET, sizeof(SECRET) - 1));
+		assert_null(memmem(got.p, got.n, "bundle", 6));
 	}
 	for (size_t i = 0; i < w->n_upstreams; i++) {
 		const struct peer *p = &w->upstream[i];
@@ -178,7 +194,7 @@ play(unsigned first, bool all)
 	size_t clients = w.n_clients;
 	world_release(&w);
 	/* Only a connection that no flow could be made for has no end. */
-	assert_in_range(world_n_accounted(&w), clients - (all ? 4 : 1),
+	assert_in_range(world_n_accounted(&w), clients - (all ? 5 : 1),
 	    clients);
 	bed_release(&b);
 	return asked;
