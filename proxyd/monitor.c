@@ -379,7 +379,7 @@ monitor_run(const struct monitor_config *cfg)
 	buf_init(&m.last_hash, 256);
 	if (begin(&m) == 0 && m.stage != STAGE_DONE)
 		loop_run(m.loop);
-	report_text(&m);
+	report_end(&m);
 	stop_all(&m);
 	report_json(&m);
 	put_away(&m);

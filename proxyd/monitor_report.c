@@ -115,7 +115,7 @@ report_json(struct monitor *m)
 }
 
 void
-report_text(struct monitor *m)
+report_end(struct monitor *m)
 {
 	const char *log = buf_text(&m->log_path);
 

@@ -70,7 +70,7 @@ struct sandbox;
 
 /* monitor_report.c: for people, as soon as it is known; with --json as the very
  * last line. */
-void report_text(struct monitor *m);
+void report_end(struct monitor *m);
 void report_json(struct monitor *m);
 
 /* monitor_sandbox.c */

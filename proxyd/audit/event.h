@@ -24,8 +24,11 @@
 	X(DETACH, "detach", "a sandbox is gone") \
 	X(FLOW_BEGIN, "flow.begin", "a connection on which something was allowed, before its first dial") \
 	X(FLOW_END, "flow.end", "a connection is over that was announced, or that has no other record") \
-	X(REQUEST_BEGIN, "request.begin", "a request that carries a credential, before it is sent or tried again") \
+	X(REQUEST_BEGIN, "request.begin", "a request that carries a credential, or is a push, before it is sent or tried again") \
 	X(REQUEST_END, "request.end", "a request: refused, or done with") \
+	X(PUSH_BEGIN, "push.begin", "one command of a push that is allowed, before anything of it is sent") \
+	X(PUSH_END, "push.end", "one command of a push: refused, or what the server said of it") \
+	X(PUSH_PROBE, "push.probe", "git asked whether a large push is let in, and was told so") \
 	X(DIAL, "dial", "an outward connection, made or refused; written by the dialer") \
 	X(RELEASE, "release", "a credential given for one request, or refused; written by the keeper") \
 	X(QUESTION, "question", "what duenna itself asks the origin of a push, before it is sent") \
@@ -76,6 +79,7 @@
 	X(PLACEHOLDER_ALSO, "duenna.placeholder.also", NUMBER)                 \
 	X(BODY_PLACEHOLDER, "duenna.body.placeholder", BOOL)                   \
 	X(GIT_COMMAND, "duenna.git.command", TEXT)                             \
+	X(GIT_RESULT, "duenna.git.result", TEXT)                               \
 	X(QTYPE, "dns.question.type", NUMBER)                                  \
 	X(CREDENTIAL, "duenna.credential", TEXT)                               \
 	X(STATUS, "http.response.status_code", NUMBER)                         \

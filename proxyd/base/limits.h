@@ -86,6 +86,8 @@
 	X(PUSH_DRAIN_SIZE, 67108864, "read and dropped of a push that is refused") \
 	X(PUSH_DRAIN_MS, 60000, "time for that")                               \
 	X(GIT_HOSTS, 64, "hosts of git rules whose SSH URLs are turned to https in a run") \
+	X(PUSHES, 64, "pushes of a sandbox at once")                           \
+	X(PROOFS, 4, "... of which a rule reads the pack")                     \
 	X(PUSH_COMMANDS, 100, "commands of a push, unless a rule says `max_commands`") \
 	X(PUSH_OPTION_SIZE, 1024, "one push option that a rule can name")      \
 	X(PUSH_LIST_SIZE, 1048576, "command list of a push, its options included") \

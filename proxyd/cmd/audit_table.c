@@ -17,7 +17,8 @@ is_detail(const struct event *e)
 	bool deny = slice_eq_str(event_text_of(e, FIELD_VERDICT), "deny");
 
 	return e->kind == EVENT_CHECKPOINT || e->kind == EVENT_FLOW_BEGIN ||
-	    e->kind == EVENT_REQUEST_BEGIN || e->kind == EVENT_QUESTION ||
+	    e->kind == EVENT_REQUEST_BEGIN || e->kind == EVENT_PUSH_BEGIN ||
+	    e->kind == EVENT_PUSH_PROBE || e->kind == EVENT_QUESTION ||
 	    ((e->kind == EVENT_FLOW_END || e->kind == EVENT_DIAL ||
 		 e->kind == EVENT_RELEASE) &&
 		!deny);
@@ -150,6 +151,24 @@ put_qtype(struct buf *out, const struct event *e)
 		put_count(out, " type ", e, FIELD_QTYPE);
 }
 
+/* The ref of a push; its ids are in the record. */
+static void
+put_ref(struct buf *out, const struct event *e)
+{
+	struct slice rest = event_text_of(e, FIELD_GIT_COMMAND);
+
+	for (int i = 0; i < 2 && rest.n != 0; i++) {
+		const uint8_t *blank = memchr(rest.p, ' ', rest.n);
+		if (blank == NULL)
+			break;
+		rest = slice_from(rest, (size_t)(blank - rest.p) + 1);
+	}
+	if (rest.n == 0)
+		return;
+	buf_put_byte(out, ' ');
+	escape_show(out, rest);
+}
+
 /* What stands behind the columns: what was asked for, and what came of it. */
 static void
 put_what(struct buf *out, const struct event *e)
@@ -164,6 +183,8 @@ put_what(struct buf *out, const struct event *e)
 	if (where)
 		audit_put_url(out, e);
 	put_qtype(out, e);
+	put_ref(out, e);
+	put_name(out, " -> ", e, FIELD_GIT_RESULT);
 	if (e->kind == EVENT_PROGRAM)
 		put_name(out, " policy ", e, FIELD_POLICY);
 	put_name(out, " duenna ", e, FIELD_VERSION);

@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "cred/look.h"
 #include "flow/git.h"
+#include "flow/pushing.h"
 #include "flow/request.h"
 #include "flow/watchers.h"
 
@@ -86,6 +87,8 @@ request_answered(struct exchange *x, void *arg)
 		return false;
 	if (opens && !count_down(r))
 		return refuse(r, REASON_INTERNAL, "out of memory");
+	if (r->pushing != NULL && !pushing_answered(r))
+		return false;
 	if (!r->verdict.search_answer || r->forms == NULL)
 		return true;
 	mask_head(r);

@@ -8,6 +8,7 @@
 #include "cred/foreign.h"
 #include "cred/look.h"
 #include "flow/git.h"
+#include "flow/pushing.h"
 #include "flow/record.h"
 #include "flow/request.h"
 #include "http/refuse_grpc.h"
@@ -190,8 +191,8 @@ explain(struct request *r)
 		refusal->allowed = program_rule(p, v->nearest).text;
 }
 
-static void
-deny(struct request *r)
+void
+request_deny(struct request *r)
 {
 	struct exchange *x = &r->x;
 
@@ -303,6 +304,26 @@ check_limits(struct request *r)
 	return reason;
 }
 
+/*
+ * A push is read before it is told what becomes of it.  False: it goes no
+ * further, for a reason that has nothing to do with what it pushes.
+ */
+static bool
+begin_push(struct request *r)
+{
+	const char *detail;
+	enum reason reason = pushing_begin(r, &detail);
+
+	if (reason == REASON_ALLOW)
+		return true;
+	if (r->verdict.allow) {
+		fault(r, reason, detail);
+		record_judge(r->generation, &r->facts, &r->verdict);
+	}
+	request_deny(r);
+	return false;
+}
+
 /* A WebSocket may be opened: does it open one? */
 static void
 check_upgrade(struct request *r)
@@ -314,17 +335,6 @@ check_upgrade(struct request *r)
 	if (why == NULL)
 		return;
 	fault(r, REASON_HTTP_MALFORMED, why);
-	record_judge(r->generation, &r->facts, &r->verdict);
-}
-
-/* Nobody reads its commands yet: a rule for branches would be void. */
-static void
-check_push(struct request *r)
-{
-	if (!r->verdict.allow || r->git.service != GITPATH_PUSH ||
-	    r->git.discover)
-		return;
-	fault(r, REASON_GIT_SERVICE, "a push is not in this version");
 	record_judge(r->generation, &r->facts, &r->verdict);
 }
 
@@ -388,10 +398,12 @@ request_judge(struct exchange *x, void *arg)
 	record_judge(r->generation, &r->facts, &r->verdict);
 	git_recognise(r);
 	check_upgrade(r);
-	check_push(r);
 	check_admission(r);
 	if (!r->verdict.allow) {
-		deny(r);
+		if (!pushing_is(r))
+			request_deny(r);
+		else if (begin_push(r))
+			exchange_allow(x);
 		return;
 	}
 	if (!prepare(r)) {
@@ -399,8 +411,11 @@ request_judge(struct exchange *x, void *arg)
 		    "request cannot be written");
 		return;
 	}
+	if (pushing_is(r) && !begin_push(r))
+		return;
 	record_flow_begin(f);
-	if (r->verdict.n_credentials != 0)
+	/* Of a push it waits for the verdict on its commands. */
+	if (r->verdict.n_credentials != 0 && r->pushing == NULL)
 		record_request_begin(r);
 	request_judge_more(r);
 }

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "flow/choose.h"
 #include "flow/pass.h"
+#include "flow/pushing.h"
 #include "flow/request.h"
 #include "http/h2_stream.h"
 
@@ -48,7 +49,7 @@ check_request(const struct flow *f, const struct request *r)
 
 	check(f, r, timer_is_set(&r->x.limit),
 	    client || upstream || reaching || r->asked != NULL ||
-		r->n_records != 0 || r->link != NULL);
+		r->n_records != 0 || r->link != NULL || pushing_is_pending(r));
 }
 
 void

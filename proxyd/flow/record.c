@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/wr.h"
 #include "flow/pass.h"
+#include "flow/pushing.h"
 
 /* Bytes of a name and a blank: 40 in the language (load/read.h). */
 #define CREDENTIAL_NAME_MAX 64
@@ -150,16 +151,14 @@ put_request(struct event *e, const struct request *r)
 		event_number(e, FIELD_COOKIE_SOCKET, r->cookie);
 }
 
-void
-record_request_begin(struct request *r)
+/* What has to be in the log before the request goes on. */
+static void
+send_first(struct request *r, const struct event *e)
 {
 	const struct sandbox *sb = r->flow->sandbox;
-	struct event e;
 
-	begin(&e, EVENT_REQUEST_BEGIN, r->flow, r->generation);
-	put_request(&e, r);
-	r->begun = true;
-	if (!sb->asks->record(sb->asks_arg, &e, request_on_written, r)) {
+	r->is_recorded = false;
+	if (!sb->asks->record(sb->asks_arg, e, request_on_written, r)) {
 		r->record_failed = true;
 		return;
 	}
@@ -168,12 +167,64 @@ record_request_begin(struct request *r)
 }
 
 void
+record_request_begin(struct request *r)
+{
+	struct event e;
+
+	begin(&e, EVENT_REQUEST_BEGIN, r->flow, r->generation);
+	put_request(&e, r);
+	r->begun = true;
+	send_first(r, &e);
+}
+
+/* As put_request(), of one command: by itself, or with what became of all. */
+static void
+put_command(struct event *e, const struct request *r,
+    const struct git_command *c)
+{
+	struct facts f = r->facts;
+	struct verdict v;
+
+	f.kind = FACTS_COMMAND;
+	f.command = *c;
+	record_judge(r->generation, &f, &v);
+	facts_to_event(r->generation->program, &f, &v, &text.facts, e);
+	event_number(e, FIELD_EXCHANGE, r->x.number);
+}
+
+void
+record_push_begin(struct request *r, const struct git_command *c)
+{
+	struct event e;
+
+	begin(&e, EVENT_PUSH_BEGIN, r->flow, r->generation);
+	put_command(&e, r, c);
+	send_first(r, &e);
+}
+
+void
+record_push_end(struct request *r, const struct git_command *c,
+    const char *result, struct slice why)
+{
+	struct event e;
+
+	begin(&e, EVENT_PUSH_END, r->flow, r->generation);
+	put_command(&e, r, c);
+	if (result != NULL)
+		event_str(&e, FIELD_GIT_RESULT, result);
+	if (why.n != 0)
+		event_text(&e, FIELD_DETAIL, why);
+	(void)send_event(r->flow, &e, NULL);
+}
+
+void
 record_request_end(struct request *r)
 {
 	const struct exchange *x = &r->x;
 	struct event e;
 
-	begin(&e, EVENT_REQUEST_END, r->flow, r->generation);
+	begin(&e, pushing_was_probe(r) ? EVENT_PUSH_PROBE : EVENT_REQUEST_END,
+	    r->flow, r->generation);
 	put_request(&e, r);
 	if (x->fail.detail[0] != '\0')
 		event_str(&e, FIELD_DETAIL, x->fail.detail);

@@ -7,7 +7,10 @@
  * flow.end; without one it has a flow.end only if no request of it is recorded,
  * and that one has no bytes.  So each connection has one record at least, and
  * one that is only refused no more than its refusals.  A request has one
- * request.end, and request.begin before it if it carries a credential.
+ * request.end, and request.begin before it if it carries a credential or is a
+ * push.  A push has, besides, for each command push.begin if all are allowed,
+ * and push.end; of one that is refused by its list only the commands that are.
+ * What git asks before a large push has a push.probe alone.
  */
 #ifndef FLOW_RECORD_H
 #define FLOW_RECORD_H
@@ -25,7 +28,14 @@ void record_flow_end(struct flow *f);
 
 /* Sends it; r->is_recorded or r->record_failed is set later. */
 void record_request_begin(struct request *r);
+void record_push_begin(struct request *r, const struct git_command *c);
 void record_request_end(struct request *r);
+/*
+ * result  "ok" or "ng", with the server's words in `why`; "unknown"; NULL: it
+ *	   never got that far
+ */
+void record_push_end(struct request *r, const struct git_command *c,
+    const char *result, struct slice why);
 
 /*
  * A question of duenna's own (flow/inquire.h), by the rule of `r` and with its

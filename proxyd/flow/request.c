@@ -2,6 +2,7 @@
 #include "flow/request.h"
 #include "base/clock.h"
 #include "flow/git.h"
+#include "flow/pushing.h"
 #include "flow/record.h"
 #include "http/h2_stream.h"
 
@@ -24,6 +25,7 @@ request_sent(struct exchange *x, void *arg)
 void
 request_refusing(struct exchange *x UNUSED, void *arg)
 {
+	pushing_refusing(arg);
 	git_refusing(arg);
 }
 
@@ -100,6 +102,7 @@ request_ended(struct exchange *x, void *arg)
 		record_judge(r->generation, &r->facts, &r->verdict);
 	}
 	note_alarms(r);
+	pushing_ended(r);
 	record_request_end(r);
 }
 
@@ -155,6 +158,8 @@ request_new(struct flow *f, struct stream *client)
 {
 	static const struct exchange_ops ops = {
 		.judge = request_judge,
+		.read = pushing_read,
+		.feed = pushing_feed,
 		.reach = request_reach,
 		.attach = request_attach,
 		.sent = request_sent,
@@ -196,6 +201,8 @@ request_free(struct request *r)
 {
 	LIST_REMOVE(r, entry);
 	exchange_release(&r->x);
+	pushing_free(r->pushing);
+	r->pushing = NULL;
 	if (r->x.client != r->flow->client) {
 		stream_close(r->x.client);
 		r->flow->sandbox->n_h2_requests--;
@@ -235,8 +242,8 @@ request_on_written(bool written, void *arg)
 
 	r->n_records--;
 	if (!r->is_free) {
-		r->is_recorded = written;
-		r->record_failed = !written;
+		r->record_failed = r->record_failed || !written;
+		r->is_recorded = r->n_records == 0 && !r->record_failed;
 		request_wake(r);
 	} else if (r->n_records == 0) {
 		free(r);

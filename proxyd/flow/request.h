@@ -44,13 +44,14 @@ struct request {
 	struct search *forms;	     /* owned: of those secrets; NULL: none */
 	struct search *forms_before; /* owned: of the first try */
 	struct spend spend;	     /* of the limits of its rule */
+	struct pushing *pushing;     /* owned; NULL: it is no push */
 
 	uint64_t n_masked; /* hits in the answer */
 	bool body_placeholder;
 	bool has_watcher;   /* for placeholders in the body */
 	bool judged;	    /* `verdict` is there */
 	bool begun;	    /* request.begin was sent ... */
-	bool is_recorded;   /* ... and is in the log */
+	bool is_recorded;   /* ... and is in the log, as all that was sent */
 	bool is_again;	    /* another try waits for a request.begin */
 	bool record_failed; /* ... or never will be */
 	bool ended;	    /* request.end was sent */
@@ -76,7 +77,7 @@ void request_drain(struct request *r);
 
 /* Something of it happened: flow_run(). */
 void request_wake(struct request *r);
-/* For record.c: its request.begin was written, or was not. */
+/* For record.c: what was sent before it goes on was written, or was not. */
 void request_on_written(bool written, void *arg);
 
 /* Do what can be done now; true: it is over. */
@@ -120,6 +121,9 @@ void reach_keep(struct flow *f, const struct host *host, struct stream *s);
 
 /* What of its refusals is for the sandbox to see; `g` NULL: all. */
 void request_know(struct request *r, const struct generation *g);
+
+/* Refuse it as its verdict says, with the record of that. */
+void request_deny(struct request *r);
 
 /* Look at what is pending in each phase; before each exchange_run(). */
 void request_judge_more(struct request *r);

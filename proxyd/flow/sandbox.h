@@ -54,6 +54,8 @@ struct sandbox {
 	LIST_HEAD(flow_list, flow) flows;
 	size_t n_flows;
 	size_t n_h2_requests; /* under way; HTTP/1 has one a flow */
+	size_t n_pushes;      /* under way ... */
+	size_t n_proofs;      /* ... whose pack is read */
 	uint64_t last_flow;   /* the id given last */
 	size_t n_upstreams; /* connections outward that are open or asked for */
 	struct pool *pool;  /* owned */

@@ -76,6 +76,7 @@ exchange_move_own(struct exchange *x, struct parse_fail *fail)
 {
 	enum parse p = PARSE_MORE;
 	struct slice out;
+	size_t fed;
 
 	do {
 		size_t room = way_portion(&x->up, x->upstream);
@@ -84,6 +85,7 @@ exchange_move_own(struct exchange *x, struct parse_fail *fail)
 		if (room == 0)
 			return PARSE_MORE;
 		p = x->ops->feed(x, room, &out, fail, x->arg);
+		fed = out.n; /* a stage may hold all of it */
 		if (p == PARSE_BAD ||
 		    !way_pass(&x->up, &out, p == PARSE_DONE, fail))
 			return PARSE_BAD;
@@ -93,7 +95,7 @@ exchange_move_own(struct exchange *x, struct parse_fail *fail)
 				"body does not fit", 0 };
 			return PARSE_BAD;
 		}
-	} while (p == PARSE_MORE && out.n != 0);
+	} while (p == PARSE_MORE && fed != 0);
 	return p;
 }
 

@@ -155,14 +155,6 @@ def test_what_leads_elsewhere_is_taken_out_of_an_offer(bed, says):
     assert fields['accept-encoding'] == 'identity' and 'cookie' not in fields
 
 
-def test_a_push_is_not_served_yet(bed):
-    here = bed(FETCH + '  push: {branches: ["**"]}\n')
-    got = here.run('git clone -q %s w && cd w && git push origin HEAD:refs/heads/x'
-                   % URL)
-    assert got.exit == 1 and got.reasons() == ['git.service'], got
-    assert ('POST', '/acme/widgets.git/git-receive-pack') not in targets(here)
-
-
 @pytest.mark.parametrize('url', [
     'https://git.test/acme/widgets', 'https://git.test/acme/widgets/',
     'https://git.test/ACME/Widgets.GIT', 'https://git.test/acme/widgets/.git'])

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/random.h>
+
+#include "flow/pushing_proof.h"
+#include "flow/request.h"
+
+struct pushing_proof {
+	struct request *r;	 /* borrowed */
+	const struct push *list; /* borrowed */
+	struct prove_rule rule;
+	struct prove_command *commands; /* owned */
+	struct pack_cfg cfg;
+	struct pack *pack;   /* owned; NULL: the push has none */
+	struct prove *prove; /* owned; behind the pack's end */
+	struct timer turn;   /* set: it rests until then */
+};
+
+static void
+on_turn(void *arg)
+{
+	struct pushing_proof *p = arg;
+
+	request_wake(p->r);
+}
+
+static void
+rest(struct pushing_proof *p)
+{
+	timer_set(&p->turn, 0);
+}
+
+bool
+pushing_proof_is_resting(const struct pushing_proof *p)
+{
+	return timer_is_set(&p->turn);
+}
+
+bool
+pushing_proof_is_pending(const struct pushing_proof *p)
+{
+	return pushing_proof_is_resting(p);
+}
+
+/* What was started, all but the memory itself and its timer. */
+static void
+release(struct pushing_proof *p)
+{
+	if (p->prove != NULL)
+		prove_free(p->prove);
+	if (p->pack != NULL)
+		pack_free(p->pack);
+	free(p->commands);
+	prove_rule_release(&p->rule);
+}
+
+static bool
+start(struct pushing_proof *p)
+{
+	enum err err;
+
+	p->cfg.id_size = prove_id_size(p->list);
+	p->cfg.strict = true;
+	p->cfg.names = prove_wants_whole(&p->rule);
+	/* Names of objects are a peer's: the hash of them is keyed. */
+	if (getrandom(p->cfg.key, sizeof(p->cfg.key), 0) != sizeof(p->cfg.key))
+		return false;
+	if (p->list->wants_pack)
+		p->pack = pack_new(&p->cfg, &err);
+	return !p->list->wants_pack || p->pack != NULL;
+}
+
+bool
+pushing_proof_new(struct request *r, const struct push *list,
+    struct pushing_proof **proof)
+{
+	struct pushing_proof *p = calloc(1, sizeof(*p));
+	enum err err;
+
+	*proof = NULL;
+	if (p == NULL ||
+	    timer_init(&p->turn, r->flow->loop, on_turn, p, &err) != 0) {
+		free(p);
+		return false;
+	}
+	p->r = r;
+	p->list = list;
+	p->commands = prove_commands(list);
+	bool good = p->commands != NULL &&
+	    prove_rule_init(&p->rule, r->generation->program, r->verdict.rule);
+	bool wants =
+	    good && prove_wants_pack(&p->rule, p->commands, list->n_commands);
+	good = good && (!wants || start(p));
+	if (good && wants) {
+		r->flow->sandbox->n_proofs++;
+		*proof = p;
+		return true;
+	}
+	release(p);
+	timer_release(&p->turn);
+	free(p);
+	return good;
+}
+
+void
+pushing_proof_free(struct pushing_proof *p)
+{
+	if (p == NULL)
+		return;
+	p->r->flow->sandbox->n_proofs--;
+	release(p);
+	timer_release(&p->turn);
+	free(p);
+}
+
+enum parse
+pushing_proof_take(struct pushing_proof *p, struct slice in, size_t *used,
+    size_t *pass, struct parse_fail *fail)
+{
+	enum parse got = pack_take(p->pack, in, used, pass, fail);
+
+	if (got == PARSE_MORE && *used < in.n)
+		rest(p);
+	return got;
+}
+
+bool
+pushing_proof_is_whole(const struct pushing_proof *p)
+{
+	return p->pack == NULL || pack_is_done(p->pack);
+}
+
+const struct pack_facts *
+pushing_proof_facts(const struct pushing_proof *p)
+{
+	return p->pack == NULL ? NULL : pack_facts(p->pack);
+}
+
+struct slice
+pushing_proof_trailer(const struct pushing_proof *p)
+{
+	return p->pack == NULL ? (struct slice){ 0 } : pack_trailer(p->pack);
+}
+
+static enum parse
+refuse(struct prove_fail *fail, enum reason reason, const char *detail)
+{
+	*fail = (struct prove_fail){ reason, detail, SIZE_MAX };
+	return PARSE_BAD;
+}
+
+/* Nobody carries questions yet: what the pack does not show is refused. */
+static enum parse
+prove_on(struct pushing_proof *p, struct prove_fail *fail)
+{
+	struct buf body;
+
+	buf_init(&body, LIMIT_QUESTION_HEAD_SIZE);
+	enum prove_next next = prove_next(p->prove, &body, fail);
+	buf_release(&body);
+	if (next == PROVE_SHOWN)
+		return PARSE_DONE;
+	if (next == PROVE_REFUSED)
+		return PARSE_BAD;
+	prove_unanswered(p->prove);
+	rest(p);
+	return PARSE_MORE;
+}
+
+enum parse
+pushing_proof_run(struct pushing_proof *p, struct prove_fail *fail)
+{
+	if (pushing_proof_is_resting(p))
+		return PARSE_MORE;
+	if (p->prove == NULL) {
+		p->prove = prove_new(&p->rule, p->commands, p->list->n_commands,
+		    p->pack, &p->cfg);
+		if (p->prove == NULL)
+			return refuse(fail, REASON_INTERNAL, "out of memory");
+	}
+	return prove_on(p, fail);
+}

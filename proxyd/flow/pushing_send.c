@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A push that is allowed: what goes up, and what comes of it. */
+#include "flow/pushing_inside.h"
+#include "flow/record.h"
+#include "git/report.h"
+
+/* --- SEND ---------------------------------------------------------------- */
+
+enum parse
+pushing_feed(struct exchange *x UNUSED, size_t room, struct slice *out,
+    struct parse_fail *fail, void *arg)
+{
+	struct request *r = arg;
+	struct pushing *p = r->pushing;
+	enum parse got = PARSE_MORE;
+
+	if (p->gave_head)
+		buf_drop(&p->head, p->n_given);
+	if (p->gave_head)
+		p->n_given = 0;
+	p->gave_head = p->head.n != 0;
+	if (p->gave_head) {
+		*out = slice_first(buf_slice(&p->head), room);
+		p->n_given = out->n;
+		if (out->n == p->head.n && !p->list.wants_pack)
+			got = PARSE_DONE;
+	} else {
+		got = p->list.wants_pack ?
+		    pushing_pack_next(p, room, out, fail) :
+		    PARSE_DONE;
+	}
+	/* A pack that is read is nothing to a server without its end. */
+	if (got == PARSE_DONE || (p->proof == NULL && out->n != 0))
+		p->is_sent = true;
+	return got;
+}
+
+/* --- the answer ---------------------------------------------------------- */
+
+struct reader {
+	struct stage stage;	 /* first */
+	struct outcome *outcome; /* borrowed */
+};
+
+static void
+reader_free(struct stage *s)
+{
+	free(s);
+}
+
+static bool
+reader_take(struct stage *s, struct slice in, bool last UNUSED, struct buf *out,
+    struct parse_fail *fail)
+{
+	struct reader *reader = (struct reader *)s;
+
+	outcome_take(reader->outcome, in);
+	if (in.n == 0 || buf_put(out, in))
+		return true;
+	*fail =
+	    (struct parse_fail){ REASON_INTERNAL, "no room for the answer", 0 };
+	return false;
+}
+
+/* What the server says of each ref is read as it passes.  False: no memory. */
+static bool
+read_report(struct pushing *p)
+{
+	static const struct stage_ops ops = { reader_take, reader_free };
+	struct reader *reader = calloc(1, sizeof(*reader));
+
+	if (reader == NULL || outcome_init(&p->outcome, &p->list) != 0) {
+		free(reader);
+		return false;
+	}
+	p->has_outcome = true;
+	reader->stage.ops = &ops;
+	reader->outcome = &p->outcome;
+	stages_add(&p->r->x.down.stages, &reader->stage);
+	return true;
+}
+
+static bool
+is_report(struct http_response *res)
+{
+	const struct field *type =
+	    field_find(&res->fields, SLICE("content-type"));
+
+	return res->status == 200 && type != NULL &&
+	    slice_eq_str(type->value, REPORT_TYPE);
+}
+
+bool
+pushing_answered(struct request *r)
+{
+	struct pushing *p = r->pushing;
+	struct http_response *res = &r->x.res;
+	char detail[STREAM_TEXT_SIZE];
+
+	if (res->status < 200)
+		return true;
+	if (is_report(res)) {
+		if (read_report(p))
+			return true;
+		exchange_refuse(&r->x, REASON_INTERNAL, "out of memory");
+		return false;
+	}
+	/* Of anything else git shows nothing. */
+	snprintf(detail, sizeof(detail),
+	    "the server answered %u, and nothing of the push", res->status);
+	request_fail(r, REASON_UP_RESPONSE, slice_of_str(detail));
+	return false;
+}
+
+/* --- the end ------------------------------------------------------------- */
+
+void
+pushing_refusing(struct request *r)
+{
+	if (r->pushing != NULL && !r->pushing->is_told)
+		pushing_say_fault(r->pushing);
+}
+
+void
+pushing_ended(struct request *r)
+{
+	struct pushing *p = r->pushing;
+
+	if (p == NULL || !p->is_begun)
+		return;
+	for (size_t i = 0; i < p->list.n_commands; i++) {
+		struct slice why = { 0 };
+		const char *result = NULL;
+		enum outcome_is is = OUTCOME_UNKNOWN;
+
+		if (p->has_outcome)
+			is = outcome_of(&p->outcome, i, &why);
+		if (p->is_sent)
+			result = is == OUTCOME_OK ? "ok" :
+			    is == OUTCOME_NG	  ? "ng" :
+						    "unknown";
+		record_push_end(r, &p->commands[i], result, why);
+	}
+}
+
+bool
+pushing_is_pending(const struct request *r)
+{
+	const struct pushing *p = r->pushing;
+
+	return p != NULL && p->proof != NULL &&
+	    pushing_proof_is_pending(p->proof);
+}
+
+bool
+pushing_was_probe(const struct request *r)
+{
+	return r->pushing != NULL && r->pushing->is_probe;
+}
