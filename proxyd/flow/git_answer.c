@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a git server answers: its advertisement, its 401, its redirect. */
 #include "base/ascii.h"
+#include "cred/mask.h"
 #include "flow/git.h"
 #include "flow/record.h"
 #include "flow/request.h"
 #include "git/advert.h"
+
+/*
+ * Each line may become longer by the one LF that it came without; the shortest
+ * that goes on has nine bytes.  Behind this stage the mask holds some, too.
+ */
+#define ADVERT_MOST ((LIMIT_ADVERT_LINE_SIZE + STAGE_TAKE_MAX) / 9 * 10)
+_Static_assert(ADVERT_MOST - STAGE_TAKE_MAX + MASK_HOLD_MAX <= STAGE_HOLD_MAX,
+    "more is held than there is room for");
 
 struct advert_stage {
 	struct stage stage; /* first */

@@ -4,8 +4,9 @@
  * bytes, may hold some back, and may fail with a reason.  A direction without
  * stages copies nothing.
  *
- * A stage may hold at most STAGE_HOLD_MAX bytes, and gives no more than it was
- * given: that is what the room behind a stream's backlog is for.
+ * All stages together may hold at most STAGE_HOLD_MAX bytes, and give no more
+ * than they were given; one that does give more counts that as held.  That is
+ * what the room behind a stream's backlog is for.
  */
 #ifndef HTTP_STAGE_H
 #define HTTP_STAGE_H
