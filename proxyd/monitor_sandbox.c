@@ -70,7 +70,7 @@ sandbox_start(struct monitor *m)
 	if (m->cfg->user != NULL &&
 	    netns_user_find(m->cfg->user, &s->user, &fail) != 0)
 		return fail_with(m, &fail);
-	if (geteuid() == 0 && s->user.uid == 0)
+	if (geteuid() == 0 && s->user.uid == 0 && !m->cfg->quiet)
 		log_warn("started by root: the command is uid 0 without "
 			 "capabilities; --user NAME makes it another");
 	note_ignored(s);

@@ -393,6 +393,23 @@ explain(struct explain *e)
 	return status;
 }
 
+/* One argument is wanted: what else they may be meant for. */
+static void
+say_count(const struct explain *e, int n)
+{
+	if (e->push != NULL)
+		fprintf(stderr,
+		    "duenna: explain: behind --push REPOSITORY one REF at most "
+		    "is expected, found %d arguments\n",
+		    n);
+	else
+		fprintf(stderr,
+		    "duenna: explain: one URL is expected, found %d arguments"
+		    "%s\n",
+		    n, n > 1 ? "; a policy file is `--policy FILE`" : "");
+	fputs(usage, stderr);
+}
+
 int
 explain_main(int argc, char **argv)
 {
@@ -406,7 +423,7 @@ explain_main(int argc, char **argv)
 			return end - 1;
 	}
 	if (optind + 1 != argc && (e.push == NULL || optind != argc)) {
-		fputs(usage, stderr);
+		say_count(&e, argc - optind);
 		return CMD_USAGE;
 	}
 	if (e.named && e.want.n_allow != 0)

@@ -351,6 +351,22 @@ check_h2_requests(struct request *r)
 	return REASON_LIMIT_CONNS;
 }
 
+/* Too many masked answers: which rule they closed, and what opens it. */
+static enum reason
+closed_by_echo(struct request *r)
+{
+	struct slice name =
+	    program_rule(r->generation->program, r->verdict.rule).name;
+
+	/* Of a policy that is included it may be longer than the room. */
+	name = slice_first(name, 40);
+	snprintf(r->spend.text, sizeof(r->spend.text),
+	    "rule `%.*s` is closed in this run; `echo: mask` on its "
+	    "credential keeps it open",
+	    SLICE_ARG(name));
+	return REASON_CRED_ECHO;
+}
+
 /* Allowed, but not now: no answer of policy's, so a fault. */
 static void
 check_admission(struct request *r)
@@ -361,7 +377,7 @@ check_admission(struct request *r)
 	if (!r->verdict.allow)
 		return;
 	if (sandbox_is_echoing(sb, r->verdict.rule))
-		reason = REASON_CRED_ECHO;
+		reason = closed_by_echo(r);
 	if (reason == REASON_ALLOW)
 		reason = check_h2_requests(r);
 	if (reason == REASON_ALLOW)

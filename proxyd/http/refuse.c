@@ -136,7 +136,7 @@ put_text(const struct refusal *r, const char *flow, struct buf *out)
 		buf_put_str(out,
 		    "\nresolvers of its own for such a name, or a proxy: "
 		    "`upstream:` of the owner's configuration");
-	buf_putf(out, "\n%s this in the audit log as flow %s\n",
+	buf_putf(out, "\n%s this by `duenna audit show --flow %s`\n",
 	    may_pass(r->reason) || r->retry_after_s != 0 ?
 		"trying again later may help; the sandbox's owner finds" :
 		"trying again will not help; the sandbox's owner may change "

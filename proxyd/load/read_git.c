@@ -272,7 +272,11 @@ read_rule_git(const struct read *r, const struct doc_node *node,
 	if ((rule->git->flags & (GIT_FETCH | GIT_PUSH | GIT_ARCHIVE)) == 0)
 		return read_refuse(r, node,
 		    "the rule allows nothing: write `fetch: true`, `push:` or "
-		    "both");
+		    "both%s",
+		    slice_eq_str(r->file, "--allow") ?
+			"; `--allow` has no place for that: a policy file has "
+			"(`duenna init`)" :
+			"");
 	if ((rule->git->flags & GIT_API_FOLLOW) != 0 &&
 	    ((rule->git->flags & GIT_DELETE) == 0 ||
 		rule->git->forge == FORGE_NONE))

@@ -5,6 +5,7 @@
 #include "policy/gitrule.h"
 #include "policy/inside.h"
 #include "policy/policy.h"
+#include "wire/gitpath.h"
 
 #define TEXT_SHOWN 200 /* bytes of anything that a peer chose */
 
@@ -39,6 +40,37 @@ static const char *const stumbles[2][PROGRESS_ALL + 1] = {
 	    NULL, NULL },
 };
 
+/* Would it be one of git's with the other method that those have? */
+static bool
+is_of_other_method(const struct facts *f)
+{
+	bool is_post = slice_eq_str(f->method, "POST");
+	struct gitpath_request request = { is_post ? SLICE("GET") :
+						     SLICE("POST"),
+		f->path, f->has_query, f->query };
+	struct parse_fail fail;
+	struct gitpath is;
+
+	return gitpath_read(&request, &is, &fail) == PARSE_DONE &&
+	    is.service != GITPATH_NONE && is.service != GITPATH_OTHER;
+}
+
+/* Of a rule of git+https. */
+static const char *
+git_stumble(const struct walk_request *r, enum progress best)
+{
+	const struct gitpath *is = &r->git.is;
+
+	/* A web page, say: no repository was looked for in its path. */
+	if (best == PROGRESS_SCHEME && is->service == GITPATH_NONE &&
+	    is->repository.n == 0)
+		return "service";
+	if (best == PROGRESS_PATH && is->service == GITPATH_OTHER &&
+	    is_of_other_method(r->facts))
+		return "method";
+	return stumbles[1][best];
+}
+
 const char *
 policy_stumble(const struct program *p, const struct facts *f, uint32_t rule)
 {
@@ -70,8 +102,9 @@ policy_stumble(const struct program *p, const struct facts *f, uint32_t rule)
 		    image_word(&p->image, TABLE_ROUTES, r, ROUTE_SCHEME) ==
 			SCHEME_GIT;
 	}
-	const char *why =
-	    passed && best == PROGRESS_SCHEME ? NULL : stumbles[git][best];
+	const char *why = passed && best == PROGRESS_SCHEME ? NULL :
+	    git ? git_stumble(&request, best) :
+		  stumbles[0][best];
 	return why == NULL && walk_has_expired(&p->image, rule, f->now_s) ?
 	    expired :
 	    why;

@@ -11,6 +11,9 @@
 	(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | \
 	    X509_CHECK_FLAG_NEVER_CHECK_SUBJECT)
 
+/* What the owner's configuration has for it. */
+#define ROOTS "; for a root of one's own there is `upstream: roots`"
+
 static const struct {
 	long code;
 	const char *text;
@@ -21,15 +24,15 @@ static const struct {
 	{ X509_V_ERR_IP_ADDRESS_MISMATCH,
 	    "certificate is not for this address" },
 	{ X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT,
-	    "certificate is self-signed" },
+	    "certificate is self-signed" ROOTS },
 	{ X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
-	    "certificate's issuer is not trusted" },
+	    "certificate's issuer is not trusted" ROOTS },
 	{ X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
-	    "certificate's issuer is unknown" },
+	    "certificate's issuer is unknown" ROOTS },
 	{ X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT,
-	    "certificate's issuer is unknown" },
+	    "certificate's issuer is unknown" ROOTS },
 	{ X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE,
-	    "certificate's issuer is unknown" },
+	    "certificate's issuer is unknown" ROOTS },
 	{ X509_V_ERR_CERT_SIGNATURE_FAILURE,
 	    "certificate's signature is wrong" },
 	{ X509_V_ERR_CERT_REVOKED, "certificate is revoked" },

@@ -36,7 +36,10 @@ def here(bed):
     ('https://evil.test/', 1, 'tls.sni_denied'),
     ('https://ok.test:8443/', 1, 'dst.port'),
     ('api.test/repos', 2, 'https://api.test/repos'),
-    ('', 2, 'usage')])
+    ('duenna.yaml https://ok.test/', 2, 'one URL is expected, found 2 '
+     'arguments; a policy file is `--policy FILE`'),
+    ('--push ok.test/a/b c d', 2, 'one REF at most is expected, found 2'),
+    ('', 2, 'one URL is expected, found 0')])
 def test_explain_says_what_run_would_do(here, line, status, said):
     got, out, err = here.duenna('explain', *line.split())
     assert got == status and said in out + err, out + err
@@ -120,6 +123,8 @@ def test_rules_of_the_command_line_are_checked_and_explained(here):
     status, out, err = here.duenna('check', *rule, '--allow', 'b.test')
     assert status == 1 and out.startswith('--allow:2:'), out
     assert "--allow:2 is 'b.test'" in err, err
+    status, out, _ = here.duenna('check', '--allow', 'git+https://a.test/b/c')
+    assert status == 1 and '`--allow` has no place for that' in out, out
     assert here.duenna('check', *rule, 'duenna.yaml')[0] == 2
     status, out, _ = here.duenna('explain', *rule, 'https://a.test/x/y')
     assert status == 0 and '(--allow:1) allows it' in out, out

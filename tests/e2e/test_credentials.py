@@ -133,10 +133,15 @@ def test_a_route_that_echoes_three_times_is_closed(here):
         '      - name: api' % OPEN))
     got = here.run('for i in 1 2 3 4 5; do curl -sS -o /dev/null -w '
                    '"%{http_code} " https://api.test/_echo; done; curl -sS '
-                   'https://api.test/other/_whoami https://ok.test/x')
+                   'https://api.test/other/_whoami https://ok.test/x '
+                   'https://api.test/_echo')
     assert got.out.startswith('200 200 200 403 403'), got
     assert '"good"' in got.out and 'hello from ok.test' in got.out, got
-    assert got.reasons() == ['cred.echo'] * 2, got
+    assert got.out.endswith('finds this by `duenna audit show --flow %s`\n' %
+                            got.find(reason='cred.echo')[-1]['duenna.flow'])
+    assert 'rule `api` is closed in this run; `echo: mask` on its credential' \
+        in got.out, got
+    assert got.reasons() == ['cred.echo'] * 3, got
     assert len(here.origin_requests()) == 5
 
 

@@ -301,4 +301,6 @@ def test_run_as_root_gives_the_command_a_user_of_its_own(here):
         for name in ['.', *dirs, *names]:
             os.chown(os.path.join(top, name), 0, 0)
     got = here.run('id -u; curl -sS https://api.test/_whoami', root=True)
-    assert '"good"' in got.out, got
+    assert '"good"' in got.out and 'started by root' in got.err, got
+    got = here.run('true', ['--quiet'], root=True)
+    assert got.exit == 0 and 'started by root' not in got.err, got

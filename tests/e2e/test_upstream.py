@@ -13,6 +13,8 @@ def test_a_faulty_certificate_is_a_502_and_nothing_was_sent(bed, name):
                Bed.config(only='https://%s/**' % name))
     got = here.run('curl -sS -w "%%{http_code}" https://%s/x' % name)
     assert 'up.cert' in got.out and got.out.endswith('502'), got
+    assert ('`upstream: roots`' in got.out) == (
+        name in ('selfsigned.test', 'untrusted.test')), got
     assert got.reasons()[-1] == 'up.cert', got
     assert here.origin_requests() == [] and not here.origin_events('bytes')
     assert not got.find(event='release', verdict='allow'), got

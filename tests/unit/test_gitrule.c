@@ -307,6 +307,16 @@ git_explains_what_is_missing(void **state)
 	assert_string_equal(policy_stumble(bed->program, &f, 1), "repository");
 	assert_string_equal(policy_stumble(bed->program, &f, 2), "service");
 	assert_string_equal(policy_stumble(bed->program, &f, 4), "path");
+	/* A page of the repository, and the wrong method for what is git's. */
+	f = bed_request(bed->program, "GET", "https://git.test/acme/lib");
+	assert_string_equal(policy_stumble(bed->program, &f, 2), "service");
+	f = bed_request(bed->program, "GET",
+	    "https://git.test/acme/lib/git-upload-pack");
+	assert_string_equal(policy_stumble(bed->program, &f, 2), "method");
+	assert_string_equal(policy_stumble(bed->program, &f, 1), "repository");
+	f = bed_request(bed->program, "GET",
+	    "https://git.test/acme/lib/info/refs");
+	assert_string_equal(policy_stumble(bed->program, &f, 2), "service");
 	buf_release(&out);
 }
 

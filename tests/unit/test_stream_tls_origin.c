@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream_tls_bed.h"
 
+#define ROOTS "; for a root of one's own there is `upstream: roots`"
+
 static const struct {
 	const char *name;
 	struct bed_cert cert;
@@ -18,7 +20,7 @@ static const struct {
 	{ "early", { .dns = "ok.test", .from_day = 2, .to_day = 5 }, "ok.test",
 	    false, "certificate is not yet valid" },
 	{ "self-signed", { .dns = "ok.test", .to_day = 5, .self_signed = true },
-	    "ok.test", false, "certificate is self-signed" },
+	    "ok.test", false, "certificate is self-signed" ROOTS },
 	{ "other name", { .dns = "no.test", .to_day = 5 }, "ok.test", false,
 	    "certificate is for another name" },
 	{ "common name only", { .common = "ok.test", .to_day = 5 }, "ok.test",
@@ -34,7 +36,7 @@ static const struct {
 	{ "client's", { .dns = "ok.test", .to_day = 5, .client_only = true },
 	    "ok.test", false, "certificate is not for a server" },
 	{ "unknown issuer", { .dns = "ok.test", .to_day = 5, .other_ca = true },
-	    "ok.test", false, "certificate's issuer is unknown" },
+	    "ok.test", false, "certificate's issuer is unknown" ROOTS },
 	{ "SHA-1", { .dns = "ok.test", .to_day = 5, .sha1 = true }, "ok.test",
 	    false, "a signature in the certificate's chain is too weak" },
 };
