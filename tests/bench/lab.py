@@ -24,6 +24,7 @@ NAME = 'api.test'
 WHERE = B.base() + '/bench'
 ROOT, CA = WHERE + '/origin/root.pem', WHERE + '/proxy/root.pem'
 LEAF = '%s/proxy/leaf-%s.pem' % (WHERE, NAME)  # what fixed-certificate peers show
+BACKEND = '/usr/lib/git-core/git-http-backend'
 TICK = os.sysconf('SC_CLK_TCK')
 
 NGINX = '''worker_processes 2; daemon off; user root; pid %(run)s/pid;
@@ -47,6 +48,22 @@ http {
       client_max_body_size 0; client_body_buffer_size 17m;
       proxy_pass http://unix:%(run)s/done.sock:/;
       proxy_pass_request_body off; proxy_set_header Content-Length "";
+    }
+    location ~ ^/git(/.*) { # of tests/bench/git, by git's own server
+      client_max_body_size 0; fastcgi_request_buffering off;
+      fastcgi_buffering off; fastcgi_read_timeout 900s;
+      fastcgi_param SCRIPT_FILENAME %(backend)s;
+      fastcgi_param GIT_PROJECT_ROOT %(run)s/git;
+      fastcgi_param GIT_HTTP_EXPORT_ALL 1;
+      fastcgi_param GIT_PROTOCOL $http_git_protocol;
+      fastcgi_param PATH_INFO $1;
+      fastcgi_param REMOTE_USER bench;
+      fastcgi_param REMOTE_ADDR $remote_addr;
+      fastcgi_param QUERY_STRING $query_string;
+      fastcgi_param REQUEST_METHOD $request_method;
+      fastcgi_param CONTENT_TYPE $content_type;
+      fastcgi_param CONTENT_LENGTH $content_length;
+      fastcgi_pass unix:%(run)s/fcgi.sock;
     }
   }
   server { listen unix:%(run)s/done.sock; location / { return 200 'ok'; } }
@@ -107,7 +124,8 @@ def _origin():
     small = '{"id":"msg_0123456789","data":"%s"}' % ('x' * 990)
     conf = write('origin/nginx.conf', NGINX % {
         'run': run, 'direct': DIRECT, 'small': small[:1024],
-        'leaf': '%s/origin/leaf-%s.pem' % (WHERE, NAME)})
+        'leaf': '%s/origin/leaf-%s.pem' % (WHERE, NAME),
+        'backend': BACKEND})
     return subprocess.Popen(
         inside('or', 'nginx', '-p', run, '-c', conf, '-e', run + '/errors'),
         stdin=subprocess.DEVNULL)
