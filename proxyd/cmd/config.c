@@ -12,10 +12,14 @@
 #include "cmd/config.h"
 #include "proxyd/policy_file.h"
 
+/* Of a file as a whole: its beginning.  One that is not there has none. */
 static struct load_at
 file_at(const char *file)
 {
-	return (struct load_at){ slice_of_str(file), 0, 0 };
+	int there = faccessat(AT_FDCWD, file, F_OK, AT_SYMLINK_NOFOLLOW);
+	uint32_t first = there == 0 || errno != ENOENT ? 1 : 0;
+
+	return (struct load_at){ slice_of_str(file), first, first };
 }
 
 /* Open and read a file of the configuration; false, with an error. */
@@ -27,8 +31,9 @@ read_path(const char *path, struct buf *bytes, struct load_report *report)
 	    O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
 
 	if (fd < 0) {
-		load_error(report, file_at(path), "%s",
-		    errno == ELOOP ? "is a symbolic link" : strerror(errno));
+		const char *why =
+		    errno == ELOOP ? "is a symbolic link" : strerror(errno);
+		load_error(report, file_at(path), "%s", why);
 		return false;
 	}
 	(void)fcntl(fd, F_SETFL, 0);
@@ -80,8 +85,7 @@ add_file(struct files *f, const char *path, struct load_report *report)
 	size_t i = f->n;
 
 	if (i == CONFIG_FILES_MAX) {
-		load_error(report,
-		    ((struct load_at){ slice_of_str(path), 1, 1 }),
+		load_error(report, file_at(path),
 		    "one file too many: %d at most", CONFIG_FILES_MAX);
 		return;
 	}

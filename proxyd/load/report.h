@@ -20,7 +20,7 @@ enum load_severity {
 
 /*
  * A place in a file; line and column count from 1.  0: what is named is an
- * argument of the command line, such as `--set`, or a file that cannot be opened.
+ * argument of the command line, such as `--set`, or a file that is not there.
  */
 struct load_at {
 	struct slice file; /* its name for messages; outlives the report */
