@@ -449,7 +449,10 @@ request_judge_more(struct request *r)
 	}
 	if (!r->verdict.allow)
 		return;
-	if (f->record_failed || r->record_failed)
+	/* A push is read first, to be told so in git's own words. */
+	if (f->record_failed && r->pushing != NULL)
+		exchange_allow(&r->x);
+	else if (f->record_failed || r->record_failed)
 		exchange_refuse(&r->x, REASON_AUDIT_FULL,
 		    "the record could not be written");
 	else if (f->is_recorded && (!r->begun || r->is_recorded))

@@ -262,6 +262,10 @@ judge(struct pushing *p)
 		return;
 	}
 	enum reason reason = prepare_pack(p, &detail);
+	if (r->flow->record_failed) {
+		reason = REASON_AUDIT_FULL;
+		detail = "the record could not be written";
+	}
 	if (reason == REASON_ALLOW)
 		record_begin(p);
 	else

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/random.h>
 
+#include "flow/inquire.h"
 #include "flow/pushing_proof.h"
 #include "flow/request.h"
+
+/* What an answer that comes is read as. */
+enum asked_for {
+	ASKED_NOTHING,
+	ASKED_OFFER,
+	ASKED_HEAD,
+	ASKED_OBJECTS,
+};
 
 struct pushing_proof {
 	struct request *r;	 /* borrowed */
@@ -10,9 +19,12 @@ struct pushing_proof {
 	struct prove_rule rule;
 	struct prove_command *commands; /* owned */
 	struct pack_cfg cfg;
-	struct pack *pack;   /* owned; NULL: the push has none */
-	struct prove *prove; /* owned; behind the pack's end */
-	struct timer turn;   /* set: it rests until then */
+	struct pack *pack;	 /* owned; NULL: the push has none */
+	struct prove *prove;	 /* owned; behind the pack's end */
+	struct inquire *inquire; /* owned; made for the first question */
+	enum asked_for asked;
+	struct answer answer; /* ASKED_OBJECTS */
+	struct timer turn;    /* set: it rests until then */
 };
 
 static void
@@ -38,13 +50,15 @@ pushing_proof_is_resting(const struct pushing_proof *p)
 bool
 pushing_proof_is_pending(const struct pushing_proof *p)
 {
-	return pushing_proof_is_resting(p);
+	return pushing_proof_is_resting(p) ||
+	    (p->inquire != NULL && inquire_is_pending(p->inquire));
 }
 
 /* What was started, all but the memory itself and its timer. */
 static void
 release(struct pushing_proof *p)
 {
+	inquire_free(p->inquire);
 	if (p->prove != NULL)
 		prove_free(p->prove);
 	if (p->pack != NULL)
@@ -141,6 +155,90 @@ pushing_proof_trailer(const struct pushing_proof *p)
 	return p->pack == NULL ? (struct slice){ 0 } : pack_trailer(p->pack);
 }
 
+/* --- questions ----------------------------------------------------------- */
+
+/* One question of prove_next()'s.  False: it cannot be asked. */
+static bool
+ask(struct pushing_proof *p, enum prove_next next, struct slice body)
+{
+	if (p->inquire == NULL)
+		p->inquire = inquire_new(p->r);
+	if (p->inquire == NULL ||
+	    !inquire_ask(p->inquire, next == PROVE_ASK_OFFER, body))
+		return false;
+	p->asked = next == PROVE_ASK_OFFER ? ASKED_OFFER :
+	    next == PROVE_ASK_HEAD	   ? ASKED_HEAD :
+					     ASKED_OBJECTS;
+	if (p->asked != ASKED_OBJECTS)
+		return true;
+	struct pack *pack = prove_answer(p->prove);
+	if (pack != NULL)
+		answer_init(&p->answer, pack);
+	return pack != NULL;
+}
+
+/* Of these `in` is all that has come, since nothing of it is taken before. */
+static enum parse
+read_small(struct pushing_proof *p, struct slice in, struct parse_fail *fail)
+{
+	struct question_caps caps;
+	struct oid head;
+	enum parse got;
+
+	if (p->asked == ASKED_OFFER) {
+		got = question_caps_take(in, &caps, fail);
+		if (got == PARSE_DONE)
+			prove_offer(p->prove, &caps);
+	} else {
+		got = question_head_take(in, p->cfg.id_size, &head, fail);
+		if (got == PARSE_DONE)
+			prove_head(p->prove, &head);
+	}
+	return got;
+}
+
+static enum parse
+read_objects(struct pushing_proof *p, struct slice in, struct parse_fail *fail)
+{
+	size_t used;
+	enum parse got = answer_take(&p->answer, in, &used, fail);
+
+	if (got == PARSE_BAD)
+		return got;
+	inquire_take(p->inquire, used);
+	if (got == PARSE_MORE && (p->answer.done != 0 || used != 0))
+		rest(p);
+	return got;
+}
+
+/*
+ * The answer to what was asked.  PARSE_DONE: it was read, or never will be, and
+ * prove_next() knows.
+ */
+static enum parse
+read_answer(struct pushing_proof *p)
+{
+	struct parse_fail fail;
+	struct slice in;
+	enum parse came = inquire_peek(p->inquire, &in, &fail);
+	enum parse got = came;
+
+	if (came != PARSE_BAD)
+		got = p->asked == ASKED_OBJECTS ? read_objects(p, in, &fail) :
+						  read_small(p, in, &fail);
+	/* Of what is read as a whole no more would come. */
+	bool is_full =
+	    p->asked != ASKED_OBJECTS && in.n >= LIMIT_QUESTION_HEAD_SIZE;
+	if (got == PARSE_MORE && !is_full &&
+	    (came == PARSE_MORE || pushing_proof_is_resting(p)))
+		return PARSE_MORE;
+	/* Ended before it was whole: no answer either. */
+	if (got != PARSE_DONE)
+		prove_unanswered(p->prove);
+	p->asked = ASKED_NOTHING;
+	return PARSE_DONE;
+}
+
 static enum parse
 refuse(struct prove_fail *fail, enum reason reason, const char *detail)
 {
@@ -148,7 +246,7 @@ refuse(struct prove_fail *fail, enum reason reason, const char *detail)
 	return PARSE_BAD;
 }
 
-/* Nobody carries questions yet: what the pack does not show is refused. */
+/* Ask prove_next() and do what it says. */
 static enum parse
 prove_on(struct pushing_proof *p, struct prove_fail *fail)
 {
@@ -156,12 +254,15 @@ prove_on(struct pushing_proof *p, struct prove_fail *fail)
 
 	buf_init(&body, LIMIT_QUESTION_HEAD_SIZE);
 	enum prove_next next = prove_next(p->prove, &body, fail);
+	bool asked = next >= PROVE_ASK_OFFER && !body.failed &&
+	    ask(p, next, buf_slice(&body));
 	buf_release(&body);
 	if (next == PROVE_SHOWN)
 		return PARSE_DONE;
 	if (next == PROVE_REFUSED)
 		return PARSE_BAD;
-	prove_unanswered(p->prove);
+	if (!asked)
+		prove_unanswered(p->prove);
 	rest(p);
 	return PARSE_MORE;
 }
@@ -176,6 +277,12 @@ pushing_proof_run(struct pushing_proof *p, struct prove_fail *fail)
 		    p->pack, &p->cfg);
 		if (p->prove == NULL)
 			return refuse(fail, REASON_INTERNAL, "out of memory");
+	}
+	/* Each step of it may do much work: one a turn. */
+	if (p->asked != ASKED_NOTHING) {
+		if (read_answer(p) == PARSE_DONE)
+			rest(p);
+		return PARSE_MORE;
 	}
 	return prove_on(p, fail);
 }

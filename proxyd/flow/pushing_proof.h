@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pack of a push that a rule reads: taken in as it passes, its last bytes
- * kept back, and behind its end what the rule wants shown.
+ * kept back, and behind its end what the rule wants shown, with questions to
+ * the upstream (flow/inquire.h) where the pack alone does not show it.
  */
 #ifndef FLOW_PUSHING_PROOF_H
 #define FLOW_PUSHING_PROOF_H
@@ -36,8 +37,8 @@ const struct pack_facts *pushing_proof_facts(const struct pushing_proof *p);
 struct slice pushing_proof_trailer(const struct pushing_proof *p);
 
 /*
- * The body has ended behind it: is all shown?  PARSE_MORE: it
- * rests.  PARSE_BAD: not shown, *fail says what.
+ * The body has ended behind it: is all shown?  PARSE_MORE: the upstream was
+ * asked, or it rests.  PARSE_BAD: not shown, *fail says what.
  */
 MUST_USE enum parse pushing_proof_run(struct pushing_proof *p,
     struct prove_fail *fail);

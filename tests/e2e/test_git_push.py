@@ -134,8 +134,8 @@ def test_kinds_of_change_and_other_refs(made):
     at_origin(here, 'update-ref', 'refs/heads/agent/old', 'main')
     got = here.run(CLONE + 'git push origin :agent/old; git tag v1; '
                    'git push origin v1; git push origin HEAD:refs/for/main; '
-                   'git push -o ci.skip origin HEAD:agent/x; '
-                   'git push --signed=yes origin HEAD:agent/x; '
+                   'git push -o ci.skip origin HEAD:refs/heads/agent/x; '
+                   'git push --signed=yes origin HEAD:refs/heads/agent/x; '
                    'git push origin HEAD:agent/--mirror; true')
     for text in ('! [remote rejected] agent/old\n',
                  'v1 -> v1 (duenna: not among',
@@ -282,3 +282,96 @@ def test_a_post_is_judged_without_the_get_before_it(made):
     assert head == '200 %s git.service' % RESULT, got
     assert 'ng refs/heads/' in body and '[git.service ' in body, body
     assert posts(here) == [] and got.reasons() == ['git.service'], got
+
+
+# ------------------------------------------------- what the pack has to show
+
+PROVEN = '''
+- name: work
+  allow: git+https://git.test/acme/widgets
+  forge: gitlab
+  fetch: true
+  push: {branches: ["agent/**"], delete: true, keep: [".github/**"],
+         max_file: 100KiB}
+'''
+
+
+def test_an_update_is_shown_to_be_a_fast_forward(made):
+    here = made(PROVEN)
+    got = here.run(CLONE + COMMIT + 'git push -q origin HEAD:refs/heads/agent/x && ' +
+                   COMMIT + COMMIT + 'git push -q origin HEAD:refs/heads/agent/x && '
+                   'git push -q origin HEAD~1:refs/heads/agent/y && '
+                   # nothing but what the server has: it is asked
+                   'git push -q origin HEAD:refs/heads/agent/y && echo good; '
+                   'git commit -q --amend --allow-empty -m z; '
+                   'git push -f origin HEAD:refs/heads/agent/x; '
+                   'git push -f origin HEAD~2:refs/heads/agent/y')
+    assert got.out == 'good\n' and got.exit == 1, got
+    assert at_origin(here, 'rev-parse', 'agent/x') == \
+        at_origin(here, 'rev-parse', 'agent/y')
+    assert '! [remote rejected] HEAD -> agent/x (duenna: ' in got.err and \
+        '! [remote rejected] HEAD~2 -> agent/y (duenna: ' in got.err, got
+    assert 'the server never got the end of the pack' in got.err, got
+    assert got.reasons().count('git.update') == 4, got
+    assert got.find(event='question', http_request_method='POST'), got
+    assert here.duenna('audit', 'verify', got.log)[0] == 0, got
+    assert here.duenna('audit', 'replay', got.log)[0] == 0, got
+
+
+def test_what_a_rule_keeps_and_how_large_a_file_may_be(made):
+    here = made(PROVEN)
+    got = here.run(CLONE + 'mkdir .github && echo x >.github/ci && git add . && '
+                   'git commit -qm ci && '
+                   'git push origin HEAD:refs/heads/agent/ci; '
+                   'git rm -q .github/ci && git commit -qm no && '
+                   'git push -q origin HEAD:refs/heads/agent/no && echo good; '
+                   'head -c 200000 /dev/urandom >big && git add big && '
+                   'git commit -qm big && '
+                   'git push origin HEAD:refs/heads/agent/no')
+    assert got.out == 'good\n' and got.exit == 1, got
+    assert got.reasons() == ['git.pack'] * 4, got
+    for name in ('ci', 'no'):
+        assert '! [remote rejected] HEAD -> agent/%s (duenna: ' % name in \
+            got.err, got
+    assert refs(here) == ['refs/heads/agent/no', 'refs/heads/main'], got
+
+
+READ = WIDE.replace('force: true', 'max_file: 1MiB')
+
+
+def test_a_pack_that_is_read_ends_with_its_body(made):
+    here = made(READ)
+    bodies(here, 'hostile', ['garbage-after-pack', 'good-plain-create'])
+    with open(here.project + '/good-plain-create', 'rb') as f:
+        good = f.read()
+    for name, body in (('short', good[:-1]), ('none', good[:-20]),
+                       ('wrong', good[:-1] + bytes([good[-1] ^ 1]))):
+        with open(here.project + '/' + name, 'wb') as f:
+            f.write(body)
+    wrong = ['garbage-after-pack', 'short', 'none', 'wrong']
+    got, answers = post_each(here, wrong + ['good-plain-create'])
+    for name in wrong:
+        head, body = answers[name]
+        assert head == '200 %s git.pack' % RESULT, (name, answers)
+        assert 'ng refs/heads/x duenna: ' in body, body
+    # what the server says of it passes, and is in the record
+    head, body = answers['good-plain-create']
+    assert head == '200 %s ' % RESULT and \
+        'ng refs/heads/x missing necessary objects\n' in body, answers
+    end = got.find(event='push.end')[-1]
+    assert end['verdict'] == 'allow' and end['duenna.git.result'] == 'ng' and \
+        end['duenna.detail'] == 'missing necessary objects', got
+    assert len(posts(here)) == 1, got
+
+
+def test_a_pack_over_the_rules_size(made):
+    here = made(FREE.replace('force: true', 'force: true, max_pack: 2MiB'))
+    got = here.run(CLONE + 'head -c 3000000 /dev/urandom >big && git add big && '
+                   'git commit -qm big && '
+                   'git push origin HEAD:refs/heads/agent/x; '
+                   'git -c http.postBuffer=9000000 push origin '
+                   'HEAD:refs/heads/agent/x')
+    assert got.exit == 1 and 'max_pack' in got.err, got
+    assert got.err.count('! [remote rejected] HEAD -> agent/x (duenna: ') == 2
+    assert refs(here) == ['refs/heads/main'] and posts(here) == [], got
+    assert set(got.reasons()) == {'limit.bytes'}, got
