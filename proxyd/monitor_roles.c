@@ -180,6 +180,8 @@ on_role_msg(struct channel *ch UNUSED, struct msg *msg, void *arg)
 		secret_send_again(m, msg->body);
 	else if (msg->op == OP_TALLY)
 		on_tally(m, msg->body);
+	else if (msg->op == OP_SPOOL)
+		spool_send(m, msg);
 	monitor_step(m);
 }
 
@@ -209,6 +211,9 @@ forget_child(struct role_process *c)
 	c->pidfd = -1;
 	c->pid = 0;
 	c->ready = false;
+	/* They went with it. */
+	if (c->role == ROLE_WORKER)
+		c->monitor->n_spools = 0;
 }
 
 static void

@@ -9,6 +9,7 @@
  * monitor_command.c	commands that print one
  * monitor_ca.c		the CA that the owner gives, to the keeper
  * monitor_state.c	files of $XDG_STATE_HOME/duenna: log, programs, key
+ * monitor_spool.c	files for what waits in the worker
  * monitor_host.c	the host's resolvers, for the dialer
  * monitor_sandbox.c	namespaces, placeholders, command
  * monitor_view.c	what the sandbox is shown
@@ -107,7 +108,8 @@ struct monitor {
 	uint64_t n_denied, n_reported, n_alarms,
 	    n_missing; /* as the scribe told at the end */
 	struct buf last_hash;
-	enum reason why; /* of the alarm that ends the run; ALLOW: none */
+	unsigned n_spools; /* files that the worker got to keep packs in */
+	enum reason why;   /* of the alarm that ends the run; ALLOW: none */
 	struct sandbox *sandbox;       /* owned */
 	LIST_HEAD(, command) commands; /* owned: those that run */
 };
@@ -163,6 +165,9 @@ MUST_USE bool secrets_are_hidden(struct monitor *m, const struct view *v);
 
 /* No variable that is a secret goes to the command, whoever asks for it. */
 void secrets_keep_from(const struct monitor *m, struct env *env);
+
+/* monitor_spool.c: answer a worker that wants one */
+void spool_send(struct monitor *m, const struct msg *asked);
 
 /* monitor_host.c: send it, send it if it has changed */
 void host_send(struct monitor *m);

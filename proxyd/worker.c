@@ -244,6 +244,7 @@ set_up(struct worker *w)
 	    channel_new(w->loop, ROLE_MONITOR_FD, on_monitor_msg, w, &err);
 	if (w->monitor == NULL)
 		goto fail;
+	w->roles.monitor = w->monitor;
 	return 0;
 fail:
 	log_error("cannot start: %s", err_text(err));

@@ -112,6 +112,8 @@
 	X(QUESTION_HEAD_SIZE, 65536, "what an upstream offers, and its HEAD, before it is asked for objects") \
 	X(QUESTION_SIZE, 16777216, "the upstream's answer to the question that a proof asks") \
 	X(QUESTION_MS, 30000, "one such question, from the dial to the whole answer") \
+	X(HOLD_SIZE, 2147483647, "a pack that waits on disk for its verdict, and any file that a worker writes") \
+	X(HOLDS, 4, "such packs of a sandbox at once")                         \
 	X(SOCKET_BUFFER, 262144, "send and receive buffer of an accepted socket")
 /* clang-format on */
 

@@ -67,6 +67,8 @@ typedef void asks_on_released(enum reason reason, struct slice value,
     void *arg);
 /* `s` replaces the client's stream, which is closed; NULL: why not. */
 typedef void asks_on_shaken(struct stream *s, enum reason reason, void *arg);
+/* `fd` is the callee's: an empty file without a name.  -1: why there is none. */
+typedef void asks_on_spooled(int fd, struct slice why, void *arg);
 
 struct asks {
 	/* REASON_ALLOW, or why nothing may be admitted at this moment. */
@@ -88,6 +90,9 @@ struct asks {
 	    const struct release_ask *ask, asks_on_released *on, void *cb_arg);
 	struct asked *(*shake)(void *arg, struct sandbox *sb,
 	    const struct shake_ask *ask, asks_on_shaken *on, void *cb_arg);
+	/* A file for bytes that wait, of the monitor's making. */
+	struct asked *(*spool)(void *arg, struct sandbox *sb,
+	    asks_on_spooled *on, void *cb_arg);
 	/* Forget a question; NULL does nothing. */
 	void (*cancel)(void *arg, struct asked *asked);
 	/* Was the stream verified for that host?  Before a credential. */

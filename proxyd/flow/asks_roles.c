@@ -17,13 +17,14 @@ enum asked_kind {
 	ASKED_DIAL,
 	ASKED_RELEASE,
 	ASKED_SHAKE,
+	ASKED_SPOOL,
 };
 
 struct asked {
 	enum asked_kind kind;
 	struct asks_roles *roles; /* borrowed */
 	struct channel *channel;  /* borrowed; where `id` was asked */
-	uint32_t id;		  /* DIAL and RELEASE */
+	uint32_t id;		  /* all but SHAKE */
 	struct leaf_wait *leaf;	  /* SHAKE */
 	struct stream *client;	  /* SHAKE: borrowed, the flow's */
 	bool tls;		  /* DIAL */
@@ -33,6 +34,7 @@ struct asked {
 	asks_on_dialled *on_dialled;
 	asks_on_released *on_released;
 	asks_on_shaken *on_shaken;
+	asks_on_spooled *on_spooled;
 	void *arg;
 };
 
@@ -308,6 +310,54 @@ shake(void *arg, struct sandbox *sb, const struct shake_ask *ask,
 	return NULL;
 }
 
+/* --- spool --------------------------------------------------------------- */
+
+static void
+on_spooled(struct msg *m, void *arg)
+{
+	struct asked *q = arg;
+	asks_on_spooled *on = q->on_spooled;
+	void *cb_arg = q->arg;
+	struct slice why = SLICE("the monitor is away");
+	int fd = -1;
+
+	if (m != NULL) {
+		struct rd in = rd_of(m->body);
+		why = rd_slice8(&in);
+		fd = rd_is_done(&in) && why.n == 0 ? msg_take_fd(m, 0) : -1;
+		if (fd < 0 && why.n == 0)
+			why = SLICE("no descriptor left");
+	}
+	free(q);
+	on(fd, why, cb_arg);
+}
+
+static struct asked *
+spool(void *arg, struct sandbox *sb, asks_on_spooled *on, void *cb_arg)
+{
+	struct asks_roles *r = arg;
+	uint8_t body[8];
+	struct wr w = wr_of(body, sizeof(body));
+	struct asked *q = calloc(1, sizeof(*q));
+	enum err err;
+
+	wr_u32(&w, sb->id);
+	const struct msg m = { .op = OP_SPOOL, .body = wr_slice(&w) };
+	if (q != NULL && r->monitor != NULL) {
+		*q = (struct asked){ .kind = ASKED_SPOOL,
+			.roles = r,
+			.channel = r->monitor,
+			.on_spooled = on,
+			.arg = cb_arg };
+		q->id = channel_ask(r->monitor, &m, on_spooled, q, &err);
+		if (q->id != 0)
+			return q;
+	}
+	free(q);
+	on(-1, SLICE("the monitor cannot be asked"), cb_arg);
+	return NULL;
+}
+
 static void
 cancel(void *arg, struct asked *q)
 {
@@ -347,6 +397,7 @@ const struct asks asks_roles = {
 	.dial = dial,
 	.release = release,
 	.shake = shake,
+	.spool = spool,
 	.cancel = cancel,
 	.is_verified = is_verified,
 	.alpn = alpn,

@@ -20,6 +20,7 @@ struct asks_roles {
 	struct loop *loop;	   /* borrowed, as all of these */
 	struct channel *dialer;	   /* NULL: away */
 	struct channel *keeper;	   /* NULL: away */
+	struct channel *monitor;   /* as long as the process */
 	struct recorder *recorder; /* NULL until there is one */
 	struct ctx_server *server;
 	struct ctx_client *client; /* NULL until the roots are known */

@@ -60,6 +60,17 @@ MUST_USE bool hold_get(struct hold *h, size_t most, struct slice *out,
 
 /* --- for flow/sandbox.c --------------------------------------------------- */
 
+struct asked;
+
+/* A file that a sandbox has, or has asked for. */
+struct hold_file {
+	struct sandbox *sandbox; /* borrowed */
+	struct asked *asked;	 /* of the monitor; NULL: nothing */
+	struct hold *hold;	 /* whose it is, or will be; NULL: nobody's */
+	int fd;			 /* owned; -1: none */
+};
+
+void holds_init(struct sandbox *sb);
 /* Close the files; nothing is held any more. */
 void holds_release(struct sandbox *sb);
 

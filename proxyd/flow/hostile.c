@@ -152,6 +152,27 @@ release_elsewhere(struct flow *f)
 	    sb->asks->dial(sb->asks_arg, sb, &ask, on_dialled_elsewhere, f);
 }
 
+/* Files without end, each of which is kept. */
+static unsigned n_spooled;
+
+static void
+on_spooled(int fd, struct slice why, void *arg)
+{
+	struct flow *f = arg;
+	struct sandbox *sb = f->sandbox;
+	char more[128];
+
+	f->asked = NULL;
+	if (fd >= 0 && ++n_spooled < 100) {
+		f->asked = sb->asks->spool(sb->asks_arg, sb, on_spooled, f);
+		return;
+	}
+	snprintf(more, sizeof(more), "after %u: %.*s", n_spooled,
+	    SLICE_ARG(why));
+	answer(f, "spool", fd >= 0, more);
+	flow_run(f);
+}
+
 static void
 dial_as(struct flow *f, const struct generation *g)
 {
@@ -274,6 +295,9 @@ hostile_obey(struct flow *f)
 		release_forged(f);
 	else if (strcmp(action, "release-elsewhere") == 0)
 		release_elsewhere(f);
+	else if (strcmp(action, "spool") == 0)
+		f->asked = f->sandbox->asks->spool(f->sandbox->asks_arg,
+		    f->sandbox, on_spooled, f);
 	else if (!tell_lie(f, action))
 		answer(f, action, try_alone(f, action, more, sizeof(more)),
 		    more);

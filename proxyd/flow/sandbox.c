@@ -69,6 +69,7 @@ sandbox_new(struct loop *l, const struct asks *asks, void *asks_arg,
 	placeholder_set_init(&s->placeholders);
 	LIST_INIT(&s->flows);
 	LIST_INIT(&s->links);
+	holds_init(s);
 	budget_init(&s->handshakes, LIMIT_HANDSHAKES_PER_S,
 	    (uint64_t)2 * LIMIT_HANDSHAKES_PER_S, clock_ms());
 	pipes_init(&s->pipes);
@@ -132,6 +133,7 @@ sandbox_free(struct sandbox *s)
 	if (s == NULL)
 		return;
 	sandbox_close(s);
+	holds_release(s);
 	pool_free(s->pool);
 	choices_release(&s->choices);
 	timer_release(&s->expiry);

@@ -14,6 +14,7 @@
 #include "cred/look.h"
 #include "flow/asks.h"
 #include "flow/choices.h"
+#include "flow/hold.h"
 #include "flow/spend.h"
 #include "net/loop.h"
 #include "net/pipes.h"
@@ -59,10 +60,11 @@ struct sandbox {
 	uint64_t last_flow;   /* the id given last */
 	size_t n_upstreams; /* connections outward that are open or asked for */
 	struct pool *pool;  /* owned */
-	LIST_HEAD(link_list, link) links; /* owned; see flow/link.h */
-	uint64_t last_link;		  /* the number given last */
-	struct choices choices;		  /* owned */
-	struct pipes pipes;		  /* owned; of what passes unread */
+	LIST_HEAD(link_list, link) links;    /* owned; see flow/link.h */
+	uint64_t last_link;		     /* the number given last */
+	struct choices choices;		     /* owned */
+	struct pipes pipes;		     /* owned; of what passes unread */
+	struct hold_file holds[LIMIT_HOLDS]; /* owned */
 	struct budget handshakes;
 	struct timer expiry;  /* each second, if some rule may expire */
 	uint64_t n_questions; /* DNS questions allowed, not yet in a record */

@@ -47,6 +47,8 @@ static const struct {
 	[OP_LEAFED] = { "LEAFED", K, W },
 	[OP_RELEASE] = { "RELEASE", W, K },
 	[OP_RELEASED] = { "RELEASED", K, W },
+	[OP_SPOOL] = { "SPOOL", W, M },
+	[OP_SPOOLED] = { "SPOOLED", M, W },
 
 	[OP_EVENT] = { "EVENT", M | W | D | K, S },
 	[OP_EVENTS] = { "EVENTS", W | D | K, S },

@@ -4,7 +4,8 @@
  *
  * isolate_start	before anything else: the monitor's death is ours; no
  *			core, no ptrace by the same user; no new privileges; no
- *			descriptor but 0, 1, 2 and the channel.
+ *			descriptor but 0, 1, 2 and the channel; the worker's
+ *			files have a size.
  * isolate_role		the user `duenna` (else 65534) when started by root; a
  *			user namespace of its own, and a network namespace
  *			without any interface for all but the dialer; no
@@ -27,6 +28,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "priv/landlock.h"
 #include "priv/role.h"
@@ -81,18 +83,41 @@ raise_descriptors(void)
 		log_info("RLIMIT_NOFILE: %s", strerror(errno));
 }
 
-/* What asks the monitor for something may be sent to all of one name. */
+/*
+ * What a worker is handed to write into (flow/hold.h) may grow so far: whoever
+ * has taken it over fills no disk.  Other roles keep the caller's limit.
+ */
+static int
+limit_files(enum role role)
+{
+	struct rlimit size;
+
+	if (role != ROLE_WORKER)
+		return 0;
+	if (getrlimit(RLIMIT_FSIZE, &size) != 0)
+		return -1;
+	if (size.rlim_max > LIMIT_HOLD_SIZE)
+		size.rlim_max = LIMIT_HOLD_SIZE;
+	size.rlim_cur = size.rlim_max;
+	return setrlimit(RLIMIT_FSIZE, &size);
+}
+
+/*
+ * What asks the monitor for something may be sent to all of one name.  Without
+ * the last a file that would grow too large is an error of write(2).
+ */
 static void
 ignore_signals(void)
 {
-	static const int numbers[] = { SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2 };
+	static const int numbers[] = { SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2,
+		SIGXFSZ };
 
 	for (size_t i = 0; i < COUNT_OF(numbers); i++)
 		signal(numbers[i], SIG_IGN);
 }
 
 int
-isolate_start(enum role role UNUSED)
+isolate_start(enum role role)
 {
 	struct rlimit none = { 0, 0 };
 
@@ -103,6 +128,8 @@ isolate_start(enum role role UNUSED)
 		return -1;
 	if (setrlimit(RLIMIT_CORE, &none) != 0)
 		return fail("RLIMIT_CORE");
+	if (limit_files(role) != 0)
+		return fail("RLIMIT_FSIZE");
 	raise_descriptors();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return fail("PR_SET_NO_NEW_PRIVS");

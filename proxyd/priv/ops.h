@@ -124,7 +124,7 @@ enum op {
 	OP_TOLD = 81,
 
 	/*
-	 * worker -> keeper
+	 * worker -> keeper; the last, worker -> monitor
 	 *
 	 * LEAF     who, u8 1: the name is a literal address, s8 name, s16 SPKI
 	 *          (DER)
@@ -133,11 +133,14 @@ enum op {
 	 * RELEASE  who, u32 rule, u32 credential; fd: the socket of the dial
 	 * RELEASED u16 reason (ALLOW, CRED_UNAVAILABLE), s16 bytes of the slot's
 	 *          value, prefix and all
+	 * SPOOL    u32 sandbox; SPOOLED: s8 why not; fd: a file (flow/hold.h)
 	 */
 	OP_LEAF = 96,
 	OP_LEAFED = 97,
 	OP_RELEASE = 98,
 	OP_RELEASED = 99,
+	OP_SPOOL = 100,
+	OP_SPOOLED = 101,
 
 	/*
 	 * any -> scribe

@@ -59,9 +59,10 @@ static const struct row {
 	{ SCMP_SYS(newfstatat), EVERY },	/* fstat() of glibc; Landlock
 						   leaves no path to see */
 	{ SCMP_SYS(lseek), EVERY },
-	{ SCMP_SYS(pread64), STEWARD | CLERK | KEEPER | SCRIBE },
-	{ SCMP_SYS(pwrite64), KEEPER | SCRIBE },
-	{ SCMP_SYS(ftruncate), STEWARD | CLERK | KEEPER | SCRIBE },
+	/* the worker's: files of a pack that waits (flow/hold.h) */
+	{ SCMP_SYS(pread64), STEWARD | CLERK | WORKER | KEEPER | SCRIBE },
+	{ SCMP_SYS(pwrite64), WORKER | KEEPER | SCRIBE },
+	{ SCMP_SYS(ftruncate), STEWARD | CLERK | WORKER | KEEPER | SCRIBE },
 	{ SCMP_SYS(fdatasync), KEEPER | SCRIBE },
 	{ SCMP_SYS(fsync), KEEPER | SCRIBE },
 	{ SCMP_SYS(fallocate), SCRIBE },

@@ -43,70 +43,66 @@ a_secret_goes_to_whom_was_verified_alone(void **state)
 	scene_finish(s);
 }
 
+#define CUT "the answer to duenna's own question is cut"
+static const struct {
+	const char *answer, *detail;
+	bool ends;
+} no_answers[] = {
+	{ "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n",
+	    "the origin refuses duenna's own question (401): may the "
+	    "rule's credential read the repository?",
+	    false },
+	{ "HTTP/1.1 302 Found\r\nLocation: /x\r\n"
+	  "Content-Length: 0\r\n\r\n",
+	    "the origin answers 302 to duenna's own question", false },
+	{ INQUIRE_OK "Content-Type: text/plain\r\nContent-Length: 0\r\n\r\n",
+	    "the origin's answer to duenna's own question is of "
+	    "another type",
+	    false },
+	{ INQUIRE_OK INQUIRE_RESULT "Content-Length: 0\r\n\r\n",
+	    "the origin's answer to duenna's own question is of "
+	    "another type",
+	    false },
+	{ INQUIRE_OK "Content-Length: 0\r\n\r\n",
+	    "the origin's answer to duenna's own question is of "
+	    "another type",
+	    false },
+	{ INQUIRE_OK INQUIRE_ADVERT "Content-Encoding: gzip\r\n"
+				    "Content-Length: 0\r\n\r\n",
+	    "the origin's answer to duenna's own question is encoded", false },
+	{ INQUIRE_OK INQUIRE_ADVERT "Content-Length: 4\r\n\r\n000", CUT, true },
+	{ INQUIRE_OK INQUIRE_ADVERT "Transfer-Encoding: chunked\r\n\r\n2\r\n00",
+	    CUT, true },
+	{ INQUIRE_OK INQUIRE_ADVERT "Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+	    "chunk size is not hex", false },
+	{ INQUIRE_OK INQUIRE_ADVERT
+	    "Content-Length: 1\r\nContent-Length: 1\r\n\r\n0",
+	    "field that may stand once", false },
+	{ "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+	    "an answer of 1xx that was not wanted", false },
+	{ "SSH-2.0-x\r\n\r\n", "version not HTTP/1.1 or 1.0", false },
+	{ "HTTP/1.1 2",
+	    "the connection ended before an answer to duenna's own "
+	    "question",
+	    true },
+};
+
 static void
 what_is_no_answer_is_an_end(void **state)
 {
-	static const char cut[] = "the answer to duenna's own question is cut";
-	static const struct {
-		const char *answer, *detail;
-		bool ends;
-	} rows[] = {
-		{ "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n",
-		    "the origin refuses duenna's own question (401): may the "
-		    "rule's credential read the repository?",
-		    false },
-		{ "HTTP/1.1 302 Found\r\nLocation: /x\r\n"
-		  "Content-Length: 0\r\n\r\n",
-		    "the origin answers 302 to duenna's own question", false },
-		{ INQUIRE_OK
-		    "Content-Type: text/plain\r\nContent-Length: 0\r\n\r\n",
-		    "the origin's answer to duenna's own question is of "
-		    "another type",
-		    false },
-		{ INQUIRE_OK INQUIRE_RESULT "Content-Length: 0\r\n\r\n",
-		    "the origin's answer to duenna's own question is of "
-		    "another type",
-		    false },
-		{ INQUIRE_OK "Content-Length: 0\r\n\r\n",
-		    "the origin's answer to duenna's own question is of "
-		    "another type",
-		    false },
-		{ INQUIRE_OK INQUIRE_ADVERT "Content-Encoding: gzip\r\n"
-					    "Content-Length: 0\r\n\r\n",
-		    "the origin's answer to duenna's own question is encoded",
-		    false },
-		{ INQUIRE_OK INQUIRE_ADVERT "Content-Length: 4\r\n\r\n000", cut,
-		    true },
-		{ INQUIRE_OK INQUIRE_ADVERT
-		    "Transfer-Encoding: chunked\r\n\r\n2\r\n00",
-		    cut, true },
-		{ INQUIRE_OK INQUIRE_ADVERT
-		    "Transfer-Encoding: chunked\r\n\r\nzz\r\n",
-		    "chunk size is not hex", false },
-		{ INQUIRE_OK INQUIRE_ADVERT
-		    "Content-Length: 1\r\nContent-Length: 1\r\n\r\n0",
-		    "field that may stand once", false },
-		{ "HTTP/1.1 101 Switching Protocols\r\n\r\n",
-		    "an answer of 1xx that was not wanted", false },
-		{ "SSH-2.0-x\r\n\r\n", "version not HTTP/1.1 or 1.0", false },
-		{ "HTTP/1.1 2",
-		    "the connection ended before an answer to duenna's own "
-		    "question",
-		    true },
-	};
 	struct scene *s;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		print_message("# %s\n", rows[i].detail);
+	for (size_t i = 0; i < COUNT_OF(no_answers); i++) {
+		print_message("# %s\n", no_answers[i].detail);
 		s = scene_begin_asking();
 		scene_discover(s);
-		s->w.upstream[1].ends = rows[i].ends;
-		scene_answer(s, rows[i].answer);
+		s->w.upstream[1].ends = no_answers[i].ends;
+		scene_answer(s, no_answers[i].answer);
 		assert_int_equal(inquire_peek(s->q, &s->in, &s->fail),
 		    PARSE_BAD);
 		assert_int_equal(s->fail.reason, REASON_UP_RESPONSE);
-		assert_string_equal(s->fail.detail, rows[i].detail);
+		assert_string_equal(s->fail.detail, no_answers[i].detail);
 		assert_true(s->w.upstream[1].closed);
 		scene_finish(s);
 	}

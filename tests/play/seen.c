@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 
+#include "audit/event.h"
+#include "audit/facts_event.h"
+#include "base/ascii.h"
 #include "seen.h"
 
 static void
@@ -32,4 +35,68 @@ seen_same(const struct world *w, struct seen before)
 	assert(before.sends == now.sends && before.got == now.got);
 	assert(before.records == now.records && before.asked == now.asked);
 	assert(before.flows == now.flows);
+}
+
+/* P: decide(record.facts) = record.verdict, for every record. */
+static void
+decide_again(struct world *w, const struct event *e)
+{
+	struct facts f;
+	struct slice verdict = event_text_of(e, FIELD_VERDICT);
+	struct slice reason = event_text_of(e, FIELD_REASON);
+
+	if (!event_has(e, FIELD_FACTS_KIND))
+		return;
+	if (!facts_from_event(e, &f)) {
+		w->n_wrong++;
+		return;
+	}
+	struct verdict v = policy_decide(w->sandbox->generation->program, &f);
+	if (!slice_eq_str(verdict, verdict_name(&v)) ||
+	    !slice_eq_str(reason, reason_name(v.reason)))
+		w->n_wrong++;
+}
+
+static void
+note_flow(struct world *w, const struct event *e)
+{
+	struct slice name = event_text_of(e, FIELD_FLOW);
+	struct slice id = slice_from(name, SLICE("s1-").n);
+	struct world_flow *f;
+	size_t n = 0;
+
+	for (size_t i = 0; i < id.n; i++)
+		n = n * 16 + (size_t)ascii_hex(id.p[i]);
+	assert(n != 0 && n <= WORLD_CLIENTS_MAX);
+	f = &w->flows[n - 1];
+	f->n_begun += e->kind == EVENT_FLOW_BEGIN;
+	f->n_ended += e->kind == EVENT_FLOW_END;
+	f->n_requests += e->kind == EVENT_REQUEST_END;
+	f->n_faults += e->kind == EVENT_FLOW_END &&
+	    slice_has_prefix(event_text_of(e, FIELD_REASON), SLICE("h2."));
+}
+
+size_t
+world_n_accounted(const struct world *w)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < WORLD_CLIENTS_MAX; i++) {
+		const struct world_flow *f = &w->flows[i];
+		unsigned end =
+		    f->n_begun != 0 || f->n_requests == 0 || f->n_faults != 0 ?
+		    1 :
+		    0;
+		n += f->n_begun + f->n_ended + f->n_requests != 0 &&
+		    f->n_begun <= 1 && f->n_ended == end;
+	}
+	return n;
+}
+
+void
+seen_record(struct world *w, const struct event *e)
+{
+	decide_again(w, e);
+	w->n_records++;
+	note_flow(w, e);
 }

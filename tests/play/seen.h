@@ -14,4 +14,8 @@ struct seen seen_now(const struct world *w);
 /* Ends the program if it is not as `before`. */
 void seen_same(const struct world *w, struct seen before);
 
+/* One more of its records: of whose connection, and decided again. */
+struct event;
+void seen_record(struct world *w, const struct event *e);
+
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 
 #include <event2/event.h>
 
 #include "audit/event.h"
-#include "audit/facts_event.h"
-#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/wr.h"
 #include "http/pool.h"
@@ -29,6 +29,7 @@ struct asked {
 	asks_on_dialled *on_dialled;
 	asks_on_released *on_released;
 	asks_on_shaken *on_shaken;
+	asks_on_spooled *on_spooled;
 	uint32_t credential;
 	bool of_git; /* for a rule of git+https */
 	void *arg;
@@ -72,62 +73,6 @@ is_behind(void *arg)
 	return ((struct world *)arg)->scribe_behind;
 }
 
-/* P: decide(record.facts) = record.verdict, for every record. */
-static void
-decide_again(struct world *w, const struct event *e)
-{
-	struct facts f;
-	struct slice verdict = event_text_of(e, FIELD_VERDICT);
-	struct slice reason = event_text_of(e, FIELD_REASON);
-
-	if (!event_has(e, FIELD_FACTS_KIND))
-		return;
-	if (!facts_from_event(e, &f)) {
-		w->n_wrong++;
-		return;
-	}
-	struct verdict v = policy_decide(w->sandbox->generation->program, &f);
-	if (!slice_eq_str(verdict, verdict_name(&v)) ||
-	    !slice_eq_str(reason, reason_name(v.reason)))
-		w->n_wrong++;
-}
-
-static void
-note_flow(struct world *w, const struct event *e)
-{
-	struct slice name = event_text_of(e, FIELD_FLOW);
-	struct slice id = slice_from(name, SLICE("s1-").n);
-	struct world_flow *f;
-	size_t n = 0;
-
-	for (size_t i = 0; i < id.n; i++)
-		n = n * 16 + (size_t)ascii_hex(id.p[i]);
-	assert(n != 0 && n <= WORLD_CLIENTS_MAX);
-	f = &w->flows[n - 1];
-	f->n_begun += e->kind == EVENT_FLOW_BEGIN;
-	f->n_ended += e->kind == EVENT_FLOW_END;
-	f->n_requests += e->kind == EVENT_REQUEST_END;
-	f->n_faults += e->kind == EVENT_FLOW_END &&
-	    slice_has_prefix(event_text_of(e, FIELD_REASON), SLICE("h2."));
-}
-
-size_t
-world_n_accounted(const struct world *w)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < WORLD_CLIENTS_MAX; i++) {
-		const struct world_flow *f = &w->flows[i];
-		unsigned end =
-		    f->n_begun != 0 || f->n_requests == 0 || f->n_faults != 0 ?
-		    1 :
-		    0;
-		n += f->n_begun + f->n_ended + f->n_requests != 0 &&
-		    f->n_begun <= 1 && f->n_ended == end;
-	}
-	return n;
-}
-
 static bool
 record(void *arg, const struct event *e, asks_on_written *on_written,
     void *cb_arg)
@@ -146,9 +91,7 @@ record(void *arg, const struct event *e, asks_on_written *on_written,
 		w->n_wrong++;
 		return false;
 	}
-	decide_again(w, &back);
-	w->n_records++;
-	note_flow(w, &back);
+	seen_record(w, &back);
 	w->n_allowed += e->kind == EVENT_REQUEST_END &&
 	    slice_eq(event_text_of(&back, FIELD_VERDICT), SLICE("allow"));
 	w->n_passed += e->kind == EVENT_FLOW_END &&
@@ -203,6 +146,16 @@ shake(void *arg, struct sandbox *sb, const struct shake_ask *ask,
 	return q;
 }
 
+static struct asked *
+spool(void *arg, struct sandbox *sb, asks_on_spooled *on, void *cb_arg)
+{
+	struct asked *q = asked_new(arg, ASKED_SPOOL, cb_arg);
+
+	(void)sb;
+	q->on_spooled = on;
+	return q;
+}
+
 static void
 cancel(void *arg, struct asked *q)
 {
@@ -241,6 +194,7 @@ static const struct asks asks = {
 	.dial = dial,
 	.release = release,
 	.shake = shake,
+	.spool = spool,
 	.cancel = cancel,
 	.is_verified = is_verified,
 	.alpn = alpn,
@@ -286,12 +240,28 @@ answer_shake(struct world *w, const struct asked *q)
 	q->on_shaken(peer_stream(peer), REASON_ALLOW, q->arg);
 }
 
+static void
+answer_spool(struct world *w, const struct asked *q)
+{
+	int fd = -1;
+
+	if (w->disk_full)
+		fd = open("/dev/full", O_RDWR | O_CLOEXEC);
+	else if (!w->spools_fail)
+		fd = memfd_create("spool", MFD_CLOEXEC);
+
+	w->n_spooled += fd >= 0;
+	q->on_spooled(fd, fd >= 0 ? (struct slice){ 0 } : SLICE("scripted"),
+	    q->arg);
+}
+
 static bool
 waits(const struct world *w, const struct asked *q)
 {
 	return (q->kind == ASKED_WRITTEN && w->scribe_waits) ||
 	    (q->kind == ASKED_DIAL && w->dial_waits) ||
-	    (q->kind == ASKED_RELEASE && w->release_waits);
+	    (q->kind == ASKED_RELEASE && w->release_waits) ||
+	    (q->kind == ASKED_SPOOL && w->spools_wait);
 }
 
 static struct slice
@@ -323,6 +293,9 @@ answer(struct world *w, struct asked *q)
 		break;
 	case ASKED_SHAKE:
 		answer_shake(w, q);
+		break;
+	case ASKED_SPOOL:
+		answer_spool(w, q);
 		break;
 	}
 	free(q);
@@ -390,7 +363,8 @@ void
 world_release(struct world *w)
 {
 	sandbox_close(w->sandbox);
-	w->scribe_waits = w->dial_waits = w->release_waits = false;
+	w->scribe_waits = w->dial_waits = w->release_waits = w->spools_wait =
+	    false;
 	world_turn(w);
 	pool_free(w->sandbox->pool);
 	w->sandbox->pool = NULL;

@@ -31,6 +31,7 @@ enum asked_kind {
 	ASKED_DIAL,
 	ASKED_RELEASE,
 	ASKED_SHAKE,
+	ASKED_SPOOL,
 };
 
 #define WORLD_CLIENTS_MAX 64
@@ -71,6 +72,10 @@ struct world {
 	bool scribe_behind; /* what is new waits */
 	bool dial_waits;    /* dials are not answered */
 	bool release_waits; /* nor are releases */
+	bool spools_wait;   /* nor who wants a file of the monitor's */
+	bool spools_fail;   /* there is none */
+	bool disk_full;	    /* ... that takes a byte */
+	unsigned n_spooled; /* files that were handed over */
 	uint64_t now_ms;
 	int64_t wall_s;	     /* by how much the wall clock was set, in sum */
 	struct slice secret; /* what the keeper releases, or: */

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "base/attr.h"
+#include "base/limits.h"
 #include "priv/role.h"
 
 enum seen {
@@ -127,12 +128,51 @@ the_list_of_calls_kills(void **state)
 	}
 }
 
+/* On descriptor 3, which a role keeps: an empty file, as the monitor hands one
+ * over.  0: all came as it should. */
+static int
+write_far(void)
+{
+	char back[2] = "";
+
+	if (pwrite(3, "x", 1, (off_t)LIMIT_HOLD_SIZE - 1) != 1 ||
+	    pread(3, back, 1, (off_t)LIMIT_HOLD_SIZE - 1) != 1 ||
+	    back[0] != 'x')
+		return -1;
+	if (pwrite(3, "x", 1, (off_t)LIMIT_HOLD_SIZE) != -1 || errno != EFBIG)
+		return -1;
+	if (ftruncate(3, (off_t)LIMIT_HOLD_SIZE + 1) != -1 || errno != EFBIG)
+		return -1;
+	return ftruncate(3, 0);
+}
+
+static void
+a_worker_fills_no_disk(void **state)
+{
+	char name[] = "/tmp/duenna-test-drop-XXXXXX";
+	int fd = mkostemp(name, O_CLOEXEC), was = fcntl(3, F_DUPFD_CLOEXEC, 4);
+
+	(void)state;
+	assert_true(fd >= 0);
+	unlink(name);
+	if (fd != 3)
+		assert_int_equal(dup2(fd, 3), 3);
+	want(ROLE_WORKER, true, write_far, SEEN_OK);
+	if (was >= 0) {
+		assert_int_equal(dup2(was, 3), 3);
+		close(was);
+	}
+	if (fd != 3)
+		close(fd);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(landlock_leaves_no_file),
 		cmocka_unit_test(the_list_of_calls_kills),
+		cmocka_unit_test(a_worker_fills_no_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
