@@ -3,9 +3,8 @@
  * What happened: the closed list of events, the closed list of fields, and an
  * event as a value that travels from any role to the scribe.
  *
- * An event is a kind and a few fields; all fields are optional for the type,
- * which of them an event must have is in the table of event.c.  The scribe
- * reads what the roles send as hostile input.
+ * An event is a kind and a few fields; which of them it must have is in the
+ * table of event.c.  The scribe reads what the roles send as hostile input.
  */
 #ifndef AUDIT_EVENT_H
 #define AUDIT_EVENT_H
