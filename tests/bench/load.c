@@ -3,7 +3,8 @@
  * The client of tests/bench: many TLS connections to one name.
  *
  *	load MODE [-a ADDRESS[:PORT]] [-n NAME] [-p PATH] [-c CONNECTIONS]
- *	     [-d SECONDS] [-r RATE] [-u BYTES] [-V CA | -V system]
+ *	     [-d SECONDS] [-r RATE] [-q PACE] [-k CPU] [-u BYTES]
+ *	     [-V CA | -V system]
  *
  *	get	GET on kept connections
  *	new	a new connection with a full handshake for every GET, never more
@@ -19,15 +20,21 @@
  * can look at other processes between those.  With `-d 0` connections are held
  * open after one answer.
  *
+ * With -q a `get` asks PACE times a second, whatever comes back, on whichever
+ * connection has nothing to do; what a request takes counts from when it was
+ * due.  With -k the program stays on that processor.
+ *
  * A session is never resumed.  Without -V certificates are not verified, which
  * is the client's own cost and would only crowd the machine.
  */
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,7 +60,8 @@ static struct conn conns[CONNECTIONS_MAX];
 static uint32_t samples[SAMPLES_MAX]; /* microseconds */
 static size_t n_samples;
 static bool measuring;
-static uint64_t due_ns; /* the next connection of `new` */
+static uint64_t due_ns;	 /* the next connection of `new` */
+static uint64_t pace_ns; /* the next request of a pace; 0: not yet */
 
 uint64_t
 now_ns(void)
@@ -89,8 +97,45 @@ answered(struct conn *c, uint64_t took_ns)
 	if (measuring && n_samples < SAMPLES_MAX)
 		samples[n_samples++] =
 		    us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
-	if (!holds() && c->state == HELD)
+	if (!holds() && c->state == HELD && opt.pace <= 0)
 		begin_request(c);
+}
+
+/* What is due by the pace, as far as there are connections for it. */
+static void
+begin_due(void)
+{
+	static size_t next; /* in turn */
+
+	for (size_t i = 0; i < opt.n_connections && now_ns() >= pace_ns;
+	     i++, next = (next + 1) % opt.n_connections) {
+		struct conn *c = &conns[next];
+		if (c->state != HELD)
+			continue;
+		begin_request(c);
+		c->began_ns = pace_ns;
+		c->again = true;
+		pace_ns += (uint64_t)((double)SECOND / opt.pace);
+	}
+}
+
+/* Wait for an event, at most a millisecond, or until a request is due. */
+static int
+wait_events(struct epoll_event *events, int n)
+{
+	struct pollfd any = { .fd = epoll, .events = POLLIN };
+	struct timespec t = { .tv_nsec = 1000000 };
+	uint64_t now;
+
+	if (pace_ns == 0)
+		return epoll_wait(epoll, events, n, 1);
+	now = now_ns();
+	if (pace_ns <= now)
+		t.tv_nsec = 0;
+	else if (pace_ns - now < (uint64_t)t.tv_nsec)
+		t.tv_nsec = (long)(pace_ns - now);
+	return ppoll(&any, 1, &t, NULL) > 0 ? epoll_wait(epoll, events, n, 0) :
+					      0;
 }
 
 /* Open what is closed, as far as rate and failures let us.  */
@@ -127,12 +172,15 @@ turn(void)
 	bool again = false;
 
 	open_closed();
+	if (pace_ns != 0)
+		begin_due();
 	for (size_t i = 0; i < opt.n_connections; i++) {
 		if (conns[i].again)
 			run_conn(&conns[i]);
 		again = again || conns[i].again;
 	}
-	int n = epoll_wait(epoll, events, 256, again ? 0 : 1);
+	int n = again ? epoll_wait(epoll, events, 256, 0) :
+			wait_events(events, 256);
 	for (int i = 0; i < n; i++)
 		run_conn(events[i].data.ptr);
 }
@@ -169,6 +217,7 @@ measure(void)
 
 	memset(&sum, 0, sizeof(sum));
 	measuring = true;
+	pace_ns = opt.pace > 0 ? began : 0;
 	while (now_ns() < end)
 		turn();
 	double took = (double)(now_ns() - began) / (double)SECOND;
@@ -311,6 +360,17 @@ make_head(void)
 }
 
 static void
+stay_on(size_t cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) != 0)
+		die("processor");
+}
+
+static void
 read_options(int argc, char **argv)
 {
 	static const char *const modes[] = { "get", "new", "up", "first" };
@@ -322,7 +382,8 @@ read_options(int argc, char **argv)
 	if (argc < 2 || mode == 4)
 		exit(2);
 	opt.mode = (enum mode)mode;
-	for (optind = 2; (c = getopt(argc, argv, "a:n:p:c:d:r:u:V:")) != -1;)
+	for (optind = 2;
+	     (c = getopt(argc, argv, "a:n:p:c:d:r:q:k:u:V:")) != -1;)
 		switch (c) {
 		case 'a':
 			address = optarg;
@@ -341,6 +402,12 @@ read_options(int argc, char **argv)
 			break;
 		case 'r':
 			opt.rate = strtod(optarg, NULL);
+			break;
+		case 'q':
+			opt.pace = strtod(optarg, NULL);
+			break;
+		case 'k':
+			stay_on(strtoul(optarg, NULL, 10));
 			break;
 		case 'u':
 			opt.upload = strtoull(optarg, NULL, 10);
@@ -362,6 +429,7 @@ main(int argc, char **argv)
 	char line[16];
 
 	signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_TIMERSLACK, 1UL);
 	read_options(argc, argv);
 	make_ctx();
 	make_head();

@@ -29,6 +29,7 @@ struct options {
 	const char *name, *path, *ca; /* ca NULL: nothing is verified */
 	size_t n_connections;
 	double seconds, rate; /* of MODE_NEW; 0: as fast as it goes */
+	double pace;	      /* requests a second; 0: as fast as it goes */
 	uint64_t upload;
 	char head[1024]; /* of each request */
 	size_t n_head;
