@@ -174,6 +174,15 @@ add_kind(struct denials *d, struct slice key, uint64_t hash,
 }
 
 bool
+denials_covers(const struct event *e)
+{
+	if (e->kind == EVENT_FLOW_END && !event_has(e, FIELD_BYTES_UP))
+		return true;
+	return e->kind != EVENT_ALARM &&
+	    slice_eq_str(event_text_of(e, FIELD_VERDICT), "deny");
+}
+
+bool
 denials_count(struct denials *d, const struct event *e, uint64_t now_ms)
 {
 	uint8_t bytes[KEY_MAX];

@@ -22,6 +22,9 @@ struct denials;
 MUST_USE struct denials *denials_new(enum err *err); /* NULL: ERR_MEMORY */
 void denials_free(struct denials *d);
 
+/* Is it what a sandbox can cause at will, without anything going out? */
+bool denials_covers(const struct event *e);
+
 /*
  * A denial at `now_ms`.  True: it is above the budget and was counted, to be
  * given by denials_take() later.  False: write it now.

@@ -47,6 +47,48 @@ ends_of_a_turn_leave_in_one_message(void **state)
 }
 
 static void
+send_end(struct bed *b, const char *verdict)
+{
+	struct event e;
+
+	event_init(&e, EVENT_REQUEST_END);
+	event_number(&e, FIELD_BYTES_UP, 0);
+	event_str(&e, FIELD_VERDICT, verdict);
+	assert_int_equal(recorder_send(b->r, &e, NULL, b), 0);
+}
+
+/* One turn of the loop, with what has come. */
+static void
+turn(struct bed *b)
+{
+	event_base_loop(loop_base(b->loop), EVLOOP_NONBLOCK);
+}
+
+static void
+ends_of_what_was_allowed_wait_for_others(void **state)
+{
+	struct bed *b = *state;
+
+	connect_scribe(b, true);
+	for (int i = 0; i < 40; i++) {
+		send_end(b, "allow");
+		turn(b);
+	}
+	assert_true(b->n_messages < 40);
+	/* ... but not longer than that takes them to leave by themselves. */
+	while (b->n_got < 40)
+		event_base_loop(loop_base(b->loop), EVLOOP_ONCE);
+	/* A denial leaves with the turn, and takes them along. */
+	unsigned before = (unsigned)b->n_messages;
+	send_end(b, "allow");
+	send_end(b, "deny");
+	turn(b);
+	turn(b);
+	assert_int_equal(b->n_messages, before + 1);
+	assert_int_equal(b->n_got, 42);
+}
+
+static void
 who_waits_in_one_message_gets_one_answer(void **state)
 {
 	struct bed *b = *state;
@@ -215,6 +257,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		T(ends_are_asked_for_one_at_a_time),
 		T(ends_of_a_turn_leave_in_one_message),
+		T(ends_of_what_was_allowed_wait_for_others),
 		T(who_waits_in_one_message_gets_one_answer),
 		T(who_waits_in_a_message_that_cannot_leave_is_told),
 		T(who_is_forgotten_takes_nobody_along),
