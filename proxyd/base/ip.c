@@ -23,13 +23,29 @@ ip_parse(struct slice text, struct ip *ip)
 	return ip->family != 0;
 }
 
+/* As inet_ntop(3), which prints by a format: each record has one. */
+static void
+put_ip4(const uint8_t bytes[4], char *text)
+{
+	for (int i = 0; i < 4; i++) {
+		if (i != 0)
+			*text++ = '.';
+		if (bytes[i] >= 100)
+			*text++ = (char)('0' + bytes[i] / 100);
+		if (bytes[i] >= 10)
+			*text++ = (char)('0' + bytes[i] / 10 % 10);
+		*text++ = (char)('0' + bytes[i] % 10);
+	}
+	*text = '\0';
+}
+
 void
 ip_text(const struct ip *ip, char text[IP_TEXT_SIZE])
 {
-	int af = ip->family == 4 ? AF_INET : AF_INET6;
-
-	if (ip->family == 0 ||
-	    inet_ntop(af, ip->bytes, text, IP_TEXT_SIZE) == NULL)
+	if (ip->family == 4)
+		put_ip4(ip->bytes, text);
+	else if (ip->family == 0 ||
+	    inet_ntop(AF_INET6, ip->bytes, text, IP_TEXT_SIZE) == NULL)
 		snprintf(text, IP_TEXT_SIZE, "-");
 }
 

@@ -8,9 +8,48 @@
 
 #include <openssl/bio.h>
 
+#include "base/asan.h"
 #include "tls/bio.h"
 
 #define AHEAD_MAX 4096 /* bytes; copied once more than the others */
+
+/* One block is kept for the next read: each record takes one for a moment. */
+static uint8_t *spare; /* AHEAD_MAX bytes; NULL: none */
+
+static uint8_t *
+take_block(void)
+{
+	uint8_t *p = spare;
+
+	if (p == NULL)
+		return malloc(AHEAD_MAX);
+	asan_allow(p, AHEAD_MAX);
+	spare = NULL;
+	return p;
+}
+
+/* One of take_block() alone. */
+static void
+keep_block(uint8_t *p)
+{
+	if (spare != NULL) {
+		free(p);
+		return;
+	}
+	asan_forbid(p, AHEAD_MAX);
+	spare = p;
+}
+
+static void
+drop_ahead(struct bio *b)
+{
+	if (b->ahead_is_block)
+		keep_block(b->ahead);
+	else
+		free(b->ahead);
+	b->ahead = NULL;
+	b->ahead_is_block = false;
+}
 
 /* From what was read before. */
 static int
@@ -22,10 +61,8 @@ take_ahead(struct bio *b, char *out, size_t max)
 		n = max;
 	memcpy(out, b->ahead + b->ahead_at, n);
 	b->ahead_at += n;
-	if (b->ahead_at == b->ahead_n) {
-		free(b->ahead);
-		b->ahead = NULL;
-	}
+	if (b->ahead_at == b->ahead_n)
+		drop_ahead(b);
 	return (int)n;
 }
 
@@ -33,7 +70,7 @@ take_ahead(struct bio *b, char *out, size_t max)
 static ssize_t
 read_ahead(struct bio *b, char *out, size_t max)
 {
-	uint8_t *ahead = malloc(AHEAD_MAX);
+	uint8_t *ahead = take_block();
 	struct iovec parts[2] = { { out, max }, { ahead, AHEAD_MAX } };
 	size_t asked = ahead == NULL ? max : max + AHEAD_MAX;
 	ssize_t got;
@@ -44,11 +81,13 @@ read_ahead(struct bio *b, char *out, size_t max)
 	b->drained = got > 0 && (size_t)got < asked;
 	if (got <= 0 || (size_t)got <= max) {
 		int error = errno;
-		free(ahead);
+		if (ahead != NULL)
+			keep_block(ahead);
 		errno = error;
 		return got;
 	}
 	b->ahead = ahead;
+	b->ahead_is_block = true;
 	b->ahead_at = 0;
 	b->ahead_n = (size_t)got - max;
 	return (ssize_t)max;
@@ -165,8 +204,7 @@ bio_attach(struct bio *b, int fd, SSL *ssl)
 void
 bio_release(struct bio *b)
 {
-	free(b->ahead);
-	b->ahead = NULL;
+	drop_ahead(b);
 }
 
 bool

@@ -31,6 +31,7 @@ struct bio {
 	unsigned reads;
 	uint8_t *ahead; /* owned; ciphertext not yet taken; NULL: none */
 	size_t ahead_at, ahead_n;
+	bool ahead_is_block; /* of the size that a read takes */
 };
 
 /* Bytes that come first, copied.  False: no memory. */

@@ -13,73 +13,79 @@ struct row {
 	{                                               \
 		(const uint8_t *)text, sizeof(text) - 1 \
 	}
-#define WHOLE(text, bits)                                           \
-	{                                                           \
-		{ (const uint8_t *)text, sizeof(text) - 1 }, (bits) \
+#define WHOLE(text, bits)        \
+	{                        \
+		NAME(text), bits \
 	}
+#define ROW(text, bits) WHOLE(text, (bits)),
+#define LENGTH(text, bits) sizeof(text) - 1,
 
 /*
  * Of the forwarding kind is whatever some server or framework takes as the
  * name, path, scheme or address that a proxy before it saw.
  */
-static const struct row names[] = {
-	WHOLE("connection", FIELD_IS_HOP),
-	WHOLE("keep-alive", FIELD_IS_HOP),
-	WHOLE("te", FIELD_IS_HOP),
-	WHOLE("trailer", FIELD_IS_HOP),
-	WHOLE("upgrade", FIELD_IS_HOP),
-	WHOLE("http2-settings", FIELD_IS_HOP),
-	WHOLE("transfer-encoding",
-	    FIELD_IS_HOP | FIELD_IS_FRAMING | FIELD_IS_SINGLE |
-		FIELD_IS_SINGLE_ANSWER),
-	WHOLE("content-length",
-	    FIELD_IS_FRAMING | FIELD_IS_SINGLE | FIELD_IS_SINGLE_ANSWER),
-	WHOLE("host", FIELD_IS_HOST | FIELD_IS_SINGLE),
-	WHOLE("forwarded", FIELD_IS_FORWARDED),
-	WHOLE("x-rewrite-url", FIELD_IS_FORWARDED),
-	WHOLE("x-host", FIELD_IS_FORWARDED),
-	WHOLE("x-http-host-override", FIELD_IS_FORWARDED),
-	WHOLE("x-url-scheme", FIELD_IS_FORWARDED),
-	WHOLE("x-scheme", FIELD_IS_FORWARDED),
-	WHOLE("front-end-https", FIELD_IS_FORWARDED),
-	WHOLE("x-real-ip", FIELD_IS_FORWARDED),
-	WHOLE("x-client-ip", FIELD_IS_FORWARDED),
-	WHOLE("client-ip", FIELD_IS_FORWARDED),
-	WHOLE("true-client-ip", FIELD_IS_FORWARDED),
-	WHOLE("cf-connecting-ip", FIELD_IS_FORWARDED),
-	WHOLE("fastly-client-ip", FIELD_IS_FORWARDED),
-	WHOLE("x-cluster-client-ip", FIELD_IS_FORWARDED),
-	WHOLE("x-remote-ip", FIELD_IS_FORWARDED),
-	WHOLE("x-remote-addr", FIELD_IS_FORWARDED),
-	WHOLE("x-proxyuser-ip", FIELD_IS_FORWARDED),
-	WHOLE("x-http-method", FIELD_IS_OVERRIDE),
-	WHOLE("x-http-method-override", FIELD_IS_OVERRIDE),
-	WHOLE("x-method-override", FIELD_IS_OVERRIDE),
-	WHOLE("alt-svc", FIELD_IS_ALT_SVC),
-	WHOLE("alt-used", FIELD_IS_ALT_SVC),
-	WHOLE("content-type", FIELD_IS_SINGLE | FIELD_IS_SINGLE_ANSWER),
-	WHOLE("content-range", FIELD_IS_SINGLE | FIELD_IS_SINGLE_ANSWER),
-	WHOLE("authorization", FIELD_IS_SINGLE),
-	WHOLE("proxy-authorization", FIELD_IS_PROXY | FIELD_IS_SINGLE),
-	WHOLE("x-api-key", FIELD_IS_SINGLE),
-	WHOLE("api-key", FIELD_IS_SINGLE),
-	WHOLE("x-goog-api-key", FIELD_IS_SINGLE),
-	WHOLE("x-auth-token", FIELD_IS_SINGLE),
-	WHOLE("private-token", FIELD_IS_SINGLE),
-	WHOLE("job-token", FIELD_IS_SINGLE),
-	WHOLE("ocp-apim-subscription-key", FIELD_IS_SINGLE),
-	WHOLE("expect", FIELD_IS_SINGLE),
-	WHOLE("range", FIELD_IS_SINGLE),
-	WHOLE("if-range", FIELD_IS_SINGLE),
-	WHOLE("if-modified-since", FIELD_IS_SINGLE),
-	WHOLE("if-unmodified-since", FIELD_IS_SINGLE),
-	WHOLE("max-forwards", FIELD_IS_SINGLE),
-	WHOLE("user-agent", FIELD_IS_SINGLE),
-	WHOLE("referer", FIELD_IS_SINGLE),
-	WHOLE("origin", FIELD_IS_SINGLE),
-	WHOLE("date", FIELD_IS_SINGLE),
-	WHOLE("from", FIELD_IS_SINGLE),
-};
+#define NAMES(X)                                                         \
+	X("connection", FIELD_IS_HOP)                                    \
+	X("keep-alive", FIELD_IS_HOP)                                    \
+	X("te", FIELD_IS_HOP)                                            \
+	X("trailer", FIELD_IS_HOP)                                       \
+	X("upgrade", FIELD_IS_HOP)                                       \
+	X("http2-settings", FIELD_IS_HOP)                                \
+	X("transfer-encoding",                                           \
+	    FIELD_IS_HOP | FIELD_IS_FRAMING | FIELD_IS_SINGLE |          \
+		FIELD_IS_SINGLE_ANSWER)                                  \
+	X("content-length",                                              \
+	    FIELD_IS_FRAMING | FIELD_IS_SINGLE | FIELD_IS_SINGLE_ANSWER) \
+	X("host", FIELD_IS_HOST | FIELD_IS_SINGLE)                       \
+	X("forwarded", FIELD_IS_FORWARDED)                               \
+	X("x-rewrite-url", FIELD_IS_FORWARDED)                           \
+	X("x-host", FIELD_IS_FORWARDED)                                  \
+	X("x-http-host-override", FIELD_IS_FORWARDED)                    \
+	X("x-url-scheme", FIELD_IS_FORWARDED)                            \
+	X("x-scheme", FIELD_IS_FORWARDED)                                \
+	X("front-end-https", FIELD_IS_FORWARDED)                         \
+	X("x-real-ip", FIELD_IS_FORWARDED)                               \
+	X("x-client-ip", FIELD_IS_FORWARDED)                             \
+	X("client-ip", FIELD_IS_FORWARDED)                               \
+	X("true-client-ip", FIELD_IS_FORWARDED)                          \
+	X("cf-connecting-ip", FIELD_IS_FORWARDED)                        \
+	X("fastly-client-ip", FIELD_IS_FORWARDED)                        \
+	X("x-cluster-client-ip", FIELD_IS_FORWARDED)                     \
+	X("x-remote-ip", FIELD_IS_FORWARDED)                             \
+	X("x-remote-addr", FIELD_IS_FORWARDED)                           \
+	X("x-proxyuser-ip", FIELD_IS_FORWARDED)                          \
+	X("x-http-method", FIELD_IS_OVERRIDE)                            \
+	X("x-http-method-override", FIELD_IS_OVERRIDE)                   \
+	X("x-method-override", FIELD_IS_OVERRIDE)                        \
+	X("alt-svc", FIELD_IS_ALT_SVC)                                   \
+	X("alt-used", FIELD_IS_ALT_SVC)                                  \
+	X("content-type", FIELD_IS_SINGLE | FIELD_IS_SINGLE_ANSWER)      \
+	X("content-range", FIELD_IS_SINGLE | FIELD_IS_SINGLE_ANSWER)     \
+	X("authorization", FIELD_IS_SINGLE)                              \
+	X("proxy-authorization", FIELD_IS_PROXY | FIELD_IS_SINGLE)       \
+	X("x-api-key", FIELD_IS_SINGLE)                                  \
+	X("api-key", FIELD_IS_SINGLE)                                    \
+	X("x-goog-api-key", FIELD_IS_SINGLE)                             \
+	X("x-auth-token", FIELD_IS_SINGLE)                               \
+	X("private-token", FIELD_IS_SINGLE)                              \
+	X("job-token", FIELD_IS_SINGLE)                                  \
+	X("ocp-apim-subscription-key", FIELD_IS_SINGLE)                  \
+	X("expect", FIELD_IS_SINGLE)                                     \
+	X("range", FIELD_IS_SINGLE)                                      \
+	X("if-range", FIELD_IS_SINGLE)                                   \
+	X("if-modified-since", FIELD_IS_SINGLE)                          \
+	X("if-unmodified-since", FIELD_IS_SINGLE)                        \
+	X("max-forwards", FIELD_IS_SINGLE)                               \
+	X("user-agent", FIELD_IS_SINGLE)                                 \
+	X("referer", FIELD_IS_SINGLE)                                    \
+	X("origin", FIELD_IS_SINGLE)                                     \
+	X("date", FIELD_IS_SINGLE)                                       \
+	X("from", FIELD_IS_SINGLE)
+
+static const struct row names[] = { NAMES(ROW) };
+
+/* Of the same rows: most names of a head have a length that few rows have. */
+static const uint8_t lengths[] = { NAMES(LENGTH) };
 
 static const struct row prefixes[] = {
 	WHOLE("proxy-", FIELD_IS_PROXY),
@@ -111,10 +117,15 @@ begins_with(struct slice name, struct slice text)
 unsigned
 field_class(struct slice name)
 {
-	for (size_t i = 0; i < COUNT_OF(names); i++)
-		if (name.n == names[i].name.n &&
-		    begins_with(name, names[i].name))
-			return names[i].bits;
+	const uint8_t *at = lengths, *end = lengths + COUNT_OF(lengths);
+
+	for (; name.n <= UINT8_MAX; at++) {
+		at = memchr(at, (int)name.n, (size_t)(end - at));
+		if (at == NULL)
+			break;
+		if (begins_with(name, names[at - lengths].name))
+			return names[at - lengths].bits;
+	}
 	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
 		if (begins_with(name, prefixes[i].name))
 			return prefixes[i].bits;

@@ -73,8 +73,8 @@ siphash_gives_the_reference_vectors(void **state)
 static void
 ip_reads_what_inet_pton_reads_and_nothing_looser(void **state)
 {
-	static const char *const good[] = { "127.0.0.1", "::1", "2001:db8::5",
-		"::ffff:10.0.0.1" };
+	static const char *const good[] = { "127.0.0.1", "0.9.10.99",
+		"100.101.199.255", "::1", "2001:db8::5", "::ffff:10.0.0.1" };
 	static const char *const bad[] = { "127.1", "2130706433", "0x7f.1",
 		"0177.0.0.1", "1.2.3.4 ", "::1%lo", "[::1]", "", "1.2.3.4.5" };
 	struct ip ip;

@@ -160,6 +160,9 @@ field_class_knows_its_names(void **state)
 			FIELD_IS_SINGLE_ANSWER },
 		{ IN("Host"), FIELD_IS_HOST | FIELD_IS_SINGLE },
 		{ IN("Authorization"), FIELD_IS_SINGLE },
+		{ IN("X_Remote_IP"), FIELD_IS_FORWARDED }, /* not first of 11 */
+		{ IN("From"), FIELD_IS_SINGLE },	   /* the last row */
+		{ IN("X-Other-IPs"), 0 },
 		{ IN("X-Forwarded"), 0 },
 		{ IN("Proxy"), 0 },
 		{ IN("Connections"), 0 },
