@@ -3,6 +3,7 @@
 #include "base/ascii.h"
 #include "base/wr.h"
 #include "policy/policy.h"
+#include "wire/gitpath.h"
 #include "wire/query.h"
 
 static const char *const kind_names[] = {
@@ -37,7 +38,7 @@ put_text(struct event *e, enum event_field field, struct slice value)
 /*
  * The query with those values that count, into `out`.  A value that no rule
  * judges is left out; a raw `;` in it stays, since no condition fits a query
- * that has one.
+ * that has one.  The two that git sends stay: they say what was asked for.
  */
 static struct slice
 shorten(const struct program *p, const struct facts *f,
@@ -48,6 +49,8 @@ shorten(const struct program *p, const struct facts *f,
 	struct query_pair pair;
 	bool more = false;
 
+	if (gitpath_is_query(f->query))
+		return f->query;
 	while (query_take(&rest, &pair)) {
 		bool semicolon = pair.value.n != 0 &&
 		    memchr(pair.value.p, ';', pair.value.n) != NULL;

@@ -98,14 +98,18 @@ count_of(const struct event *e)
 static const char *
 why_not(const struct event *e)
 {
-	switch ((unsigned)reason_find(event_text_of(e, FIELD_REASON))) {
+	enum reason reason = reason_find(event_text_of(e, FIELD_REASON));
+
+	switch ((unsigned)reason) {
 	case REASON_HTTP_HOST_DENIED:
 	case REASON_TLS_SNI_DENIED:
 	case REASON_HTTP_PATH_DENIED:
 	case REASON_HTTP_METHOD_DENIED:
 	case REASON_HTTP_QUERY_DENIED:
 	case REASON_DST_PORT:
-		return NULL;
+	case REASON_GIT_REPO:
+	case REASON_GIT_SERVICE:
+		return suggest_why_no_git(e, reason);
 	case REASON_DENY_RULE:
 		return "a rule of the policy says no";
 	case REASON_DNS_DENIED:
@@ -281,10 +285,16 @@ wish_new(const struct event *e)
 	struct slice host = event_text_of(e, FIELD_HOST);
 	struct slice scheme = scheme_of(e);
 	struct slice path = event_text_of(e, FIELD_PATH);
+	struct slice repository = suggest_repository(e);
 	uint8_t shape[SHAPE_SIZE_MAX];
 	size_t n_shape = 0;
 	bool any = event_number_of(e, FIELD_HAS_QUERY) != 0 &&
+	    repository.n == 0 &&
 	    !suggest_shape(event_text_of(e, FIELD_QUERY), shape, &n_shape);
+	if (repository.n != 0) {
+		scheme = SLICE(SUGGEST_GIT);
+		path = repository;
+	}
 	size_t n = host.n + scheme.n + path.n + n_shape;
 	struct wish *w = calloc(1, sizeof(*w) + n);
 
@@ -314,7 +324,8 @@ add_to(struct wish *w, const struct event *e)
 {
 	enum reason r = reason_find(event_text_of(e, FIELD_REASON));
 
-	w->methods |= method_bit(event_text_of(e, FIELD_METHOD));
+	if (!slice_eq_str(w->scheme, SUGGEST_GIT))
+		w->methods |= method_bit(event_text_of(e, FIELD_METHOD));
 	w->n += count_of(e);
 	w->new_host = w->new_host || r == REASON_HTTP_HOST_DENIED ||
 	    r == REASON_TLS_SNI_DENIED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What suggest.c collects and suggest_yaml.c writes; for these two alone. */
+/* What suggest.c collects and suggest_yaml.c writes; for suggest*.c alone. */
 #ifndef AUDIT_SUGGEST_INSIDE_H
 #define AUDIT_SUGGEST_INSIDE_H
 
@@ -39,6 +39,16 @@ struct other {
 #define SHAPE_SIZE_MAX 2048
 MUST_USE bool suggest_shape(struct slice query, uint8_t out[SHAPE_SIZE_MAX],
     size_t *n);
+
+/* The scheme of a wish that is a fetch; its path is then the repository. */
+#define SUGGEST_GIT "git+https"
+
+/* The repository of a fetch that a rule could allow, as the client spelled it,
+ * since a server that is no forge may know no other; empty: it is none. */
+struct slice suggest_repository(const struct event *e);
+
+/* Why no rule is suggested for what is of git's form; NULL: nothing against. */
+const char *suggest_why_no_git(const struct event *e, enum reason reason);
 
 struct slice suggest_folder(struct slice path);
 

@@ -116,9 +116,16 @@ suggest_folder(struct slice path)
 }
 
 static bool
+is_git(const struct wish *w)
+{
+	return slice_eq_str(w->scheme, SUGGEST_GIT);
+}
+
+/* No repository stands for another one. */
+static bool
 may_be_starred(const struct wish *w)
 {
-	return !w->escaped && w->folder.n != w->path.n;
+	return !w->escaped && w->folder.n != w->path.n && !is_git(w);
 }
 
 /* In `set`: how many stand in the folder of `w`, and is it the first? */
@@ -143,7 +150,7 @@ static bool
 is_tls(const struct wish *w)
 {
 	return slice_eq_str(w->scheme, "https") ||
-	    slice_eq_str(w->scheme, "wss");
+	    slice_eq_str(w->scheme, "wss") || is_git(w);
 }
 
 static bool
@@ -294,6 +301,10 @@ put_rule(struct buf *out, struct wish *const *set, size_t n, size_t number)
 		put_pattern(out, set[0], common_folder(set, n), "**", n);
 	else
 		(void)put_patterns(out, set, n, &wide);
+	if (is_git(set[0])) {
+		buf_put_str(out, "        fetch: true\n");
+		return;
+	}
 	if (!is_upgrade(set[0]))
 		put_methods(out, set[0]->methods);
 	put_query(out, set[0]);

@@ -5,6 +5,8 @@
 #define REFS SLICE("/info/refs")
 #define LFS SLICE("/info/lfs/")
 #define DOT_GIT SLICE(".git")
+#define FETCH_QUERY SLICE("service=git-upload-pack")
+#define PUSH_QUERY SLICE("service=git-receive-pack")
 
 static const struct {
 	const char *name; /* the last segment of its path */
@@ -47,9 +49,9 @@ read_refs(const struct gitpath_request *r, struct gitpath *g)
 	if (!slice_eq(r->method, SLICE("GET")) || !r->has_query ||
 	    !slice_eq(slice_from(r->path, g->repository.n), REFS))
 		return;
-	if (slice_eq(r->query, SLICE("service=git-upload-pack")))
+	if (slice_eq(r->query, FETCH_QUERY))
 		g->service = GITPATH_FETCH;
-	else if (slice_eq(r->query, SLICE("service=git-receive-pack")))
+	else if (slice_eq(r->query, PUSH_QUERY))
 		g->service = GITPATH_PUSH;
 }
 
@@ -126,6 +128,12 @@ gitpath_read(const struct gitpath_request *r, struct gitpath *g,
 		return PARSE_BAD;
 	}
 	return PARSE_DONE;
+}
+
+bool
+gitpath_is_query(struct slice query)
+{
+	return slice_eq(query, FETCH_QUERY) || slice_eq(query, PUSH_QUERY);
 }
 
 struct slice

@@ -49,6 +49,9 @@ struct gitpath_request {
 MUST_USE enum parse gitpath_read(const struct gitpath_request *r,
     struct gitpath *g, struct parse_fail *fail);
 
+/* Is it one of the two queries that git sends, byte for byte? */
+bool gitpath_is_query(struct slice query);
+
 /*
  * The repository without a final `.git` or `/.git`, in letters of either case:
  * git's own server looks for each of them.

@@ -8,7 +8,7 @@ import pytest
 
 import gitcgi
 import h2origin
-from bed import Bed
+from bed import OPEN, Bed
 
 URL = 'https://git.test/acme/widgets.git'
 FETCH = '''
@@ -238,3 +238,16 @@ def test_git_shows_that_a_server_speaks_no_smart_http(bed, says):
     got = here.run('git ls-remote https://git.test/acme/odd')
     assert got.exit == 128 and len(targets(here)) == 1, got
     assert "remote: the server does not answer in git's smart HTTP" in got.err
+
+
+def test_a_clone_that_was_refused_is_suggested_as_one_rule(bed):
+    here = bed('- allow: https://ok.test/**')
+    clone = 'git clone -q %s w && cat w/README' % URL
+    assert here.run(clone).exit == 128
+    code, said, err = here.duenna('audit', 'suggest')
+    assert code == 0 and said.count('- name:') == 1, said + err
+    # the origins of the bed are not public
+    here.write('project/duenna.yaml', said.replace(
+        'fetch: true', 'fetch: true\n        addresses: [%s]' % OPEN))
+    got = here.run(clone)
+    assert got.exit == 0 and 'widgets of acme' in got.out, (said, got)

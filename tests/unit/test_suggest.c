@@ -19,7 +19,9 @@ static const char policy[] = "version: 1\n"
 			     "      - deny: https://api.test/never/**\n"
 			     "      - allow: https://api.test/read/**\n"
 			     "      - allow: https://api.test/find\n"
-			     "        query: {kind: [\"a\"], page: any}\n";
+			     "        query: {kind: [\"a\"], page: any}\n"
+			     "      - allow: git+https://git.test/a/known\n"
+			     "        fetch: true\n";
 
 static struct bed before, after; /* the policy; what was suggested */
 static struct suggest *suggest;
@@ -169,6 +171,38 @@ what_was_refused_is_allowed_and_nothing_beside_it(void **state UNUSED)
 	assert_true(says("opens a host without a rule"));
 	assert_true(says("any query"));
 	assert_int_equal(sum.n_others, 0);
+}
+
+#define REFS_OF(service) "/info/refs?service=git-" service "-pack"
+
+/* One rule a repository, whatever git asked for first; a push is none. */
+static void
+a_fetch_becomes_a_rule_of_git(void **state UNUSED)
+{
+	refuse("GET", "https://git.test/a/other.git" REFS_OF("upload"));
+	refuse("POST", "https://new.test:8443/x/y/git-upload-pack");
+	refuse("GET", "https://new.test:8443/x/y.git" REFS_OF("upload"));
+	refuse("GET", "https://git.test/a/known" REFS_OF("receive"));
+	refuse("GET", "https://new.test/x/y" REFS_OF("receive"));
+	refuse("GET", "https://git.test/a/known.git/HEAD");
+	refuse("POST", "https://git.test/a/b*c/git-upload-pack");
+	make();
+	assert_int_equal(sum.n_rules, 2);
+	assert_int_equal(sum.n_others, 4);
+	assert_true(says("- \"git+https://git.test/a/other.git\"\n"
+			 "        fetch: true\n"));
+	assert_true(says("- \"git+https://new.test:8443/x/y.git\"\n"));
+	assert_true(says("which branches"));
+	assert_true(says("git, but no fetch and no push"));
+	assert_true(says("not a repository that a rule can have"));
+	assert_true(
+	    allows("GET", "https://git.test/a/other" REFS_OF("upload")));
+	assert_true(allows("POST", "https://git.test/a/other/git-upload-pack"));
+	assert_false(
+	    allows("GET", "https://git.test/a/other" REFS_OF("receive")));
+	assert_false(
+	    allows("GET", "https://git.test/a/third" REFS_OF("upload")));
+	assert_false(allows("GET", "https://new.test/x/y" REFS_OF("upload")));
 }
 
 static void
@@ -336,6 +370,7 @@ main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		T(what_was_refused_is_allowed_and_nothing_beside_it),
+		T(a_fetch_becomes_a_rule_of_git),
 		T(three_siblings_become_a_star_and_two_do_not),
 		T(too_many_patterns_become_their_folder),
 		T(what_no_rule_would_change_is_only_told),
