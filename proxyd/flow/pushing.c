@@ -99,6 +99,8 @@ pushing_free(struct pushing *p)
 	if (p->is_counted)
 		p->r->flow->sandbox->n_pushes--;
 	pushing_proof_free(p->proof);
+	if (p->hold != NULL)
+		hold_free(p->hold);
 	if (p->has_outcome)
 		outcome_release(&p->outcome);
 	pushing_body_release(&p->body);
@@ -220,9 +222,10 @@ prepare_pack(struct pushing *p, const char **detail)
 			  "try again when one of them is over";
 		return REASON_LIMIT_CONNS;
 	}
-	*detail =
-	    "a rule that reads the pack wants `forge: gitlab` or `forgejo`";
-	return needs_trailer(p->rule.forge) ? REASON_ALLOW : REASON_GIT_PACK;
+	if (needs_trailer(p->rule.forge))
+		return REASON_ALLOW;
+	p->hold = hold_new(r, p->rule.max_pack);
+	return p->hold != NULL ? REASON_ALLOW : REASON_INTERNAL;
 }
 
 /* Each command, and that there is a push, before anything is sent. */
@@ -340,7 +343,9 @@ set_length(struct pushing *p)
 	struct exchange *x = &p->r->x;
 	uint64_t length = p->head.n;
 
-	if (x->req.body == HTTP_BODY_LENGTH && p->body.gzip == NULL)
+	if (p->hold != NULL)
+		length += hold_size(p->hold);
+	else if (x->req.body == HTTP_BODY_LENGTH && p->body.gzip == NULL)
 		length += x->req.length - p->body.taken;
 	else if (p->list.wants_pack) {
 		exchange_feed(x, HTTP_BODY_OPEN, 0);
@@ -363,6 +368,8 @@ await_records(struct pushing *p)
 	if (p->r->record_failed)
 		pushing_refuse(p, REASON_AUDIT_FULL,
 		    "the record could not be written");
+	else if (p->r->is_recorded && p->hold != NULL)
+		p->state = PUSHING_HOLD;
 	else if (p->r->is_recorded)
 		pushing_allow(p);
 }
@@ -379,4 +386,6 @@ pushing_read(struct exchange *x UNUSED, void *arg)
 		read_end(p);
 	if (p->state == PUSHING_RECORDS)
 		await_records(p);
+	if (p->state == PUSHING_HOLD)
+		pushing_hold(p);
 }

@@ -5,10 +5,12 @@
  *	LIST	its command list is read, and judged as a whole
  *	END	of one that wants no pack: nothing may follow
  *	RECORDS	each command, and the request, is in the log
+ *	HOLD	where a server may not need a pack's last bytes: the pack is
+ *		read into a file, and what the rule wants of it is shown
  *	FEED	the list, written anew, and the pack go upstream; where the rule
  *		reads it, its last bytes wait until all is shown
  *
- * The first three are READ of the exchange, so that nothing goes upstream before
+ * The first four are READ of the exchange, so that nothing goes upstream before
  * the verdict; FEED is its SEND.  Whatever fails, the client is told in git's
  * own words (git/report.h), since of any other answer git shows nothing.
  */

@@ -3,6 +3,7 @@
 #ifndef FLOW_PUSHING_INSIDE_H
 #define FLOW_PUSHING_INSIDE_H
 
+#include "flow/hold.h"
 #include "flow/pushing.h"
 #include "flow/pushing_body.h"
 #include "flow/pushing_proof.h"
@@ -15,6 +16,7 @@ enum pushing_state {
 	PUSHING_LIST,
 	PUSHING_END,
 	PUSHING_RECORDS,
+	PUSHING_HOLD,
 	PUSHING_FEED,
 	PUSHING_OVER, /* allowed or refused: READ has nothing more to do */
 };
@@ -38,6 +40,7 @@ struct pushing {
 
 	struct git_rule rule;
 	struct pushing_proof *proof; /* owned; NULL: no rule reads the pack */
+	struct hold *hold;	     /* owned; NULL: it streams */
 	struct buf head;	     /* the list anew; what of it is to go up */
 	size_t n_given;		     /* bytes that the last feed() gave ... */
 	bool gave_head;		     /* ... of `head`, else of the body */
@@ -49,6 +52,9 @@ struct pushing {
 /* READ is over: it goes up, or it does not. */
 void pushing_allow(struct pushing *p);
 void pushing_refuse(struct pushing *p, enum reason reason, const char *detail);
+
+/* PUSHING_HOLD: the whole pack into a file, and what is to be shown of it. */
+void pushing_hold(struct pushing *p);
 
 /*
  * Fill in x->refusal, once: a report, where the push can be told one.

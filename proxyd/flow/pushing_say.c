@@ -168,7 +168,7 @@ pushing_say_proof(struct pushing *p, const struct prove_fail *fail)
 	t.put = put_proof;
 	t.fail = fail;
 	buf_put_str(&t.text,
-	    !p->is_begun ?
+	    !p->is_begun || p->hold != NULL ?
 		"duenna: push refused, nothing was sent to the server.\n" :
 		"duenna: push refused; the server never got the end of the "
 		"pack, and so changes no ref.\n");

@@ -4,7 +4,54 @@
 #include "flow/record.h"
 #include "git/report.h"
 
+/* The whole pack into a file, and what is to be shown of it. */
+void
+pushing_hold(struct pushing *p)
+{
+	const char *detail;
+	enum reason reason = hold_failed(p->hold, &detail);
+	enum parse got = PARSE_MORE;
+	struct parse_fail fail;
+	struct slice out;
+
+	/* No limit on the whole, only on silence: as in SEND. */
+	while (reason == REASON_ALLOW && got == PARSE_MORE) {
+		if (!hold_is_ready(p->hold))
+			return;
+		got = pushing_pack_next(p, LIMIT_BACKLOG_SIZE, &out, &fail);
+		if (got == PARSE_MORE && out.n == 0)
+			return;
+		timer_set(&p->r->x.limit, p->r->x.idle_ms);
+		if (got != PARSE_BAD && !hold_put(p->hold, out))
+			reason = hold_failed(p->hold, &detail);
+	}
+	if (reason != REASON_ALLOW)
+		pushing_refuse(p, reason, detail);
+	else if (got == PARSE_BAD)
+		pushing_refuse(p, fail.reason, fail.detail);
+	else
+		pushing_allow(p);
+}
+
 /* --- SEND ---------------------------------------------------------------- */
+
+static enum parse
+feed_pack(struct pushing *p, size_t room, struct slice *out,
+    struct parse_fail *fail)
+{
+	const char *detail;
+	bool end;
+
+	if (!p->list.wants_pack)
+		return PARSE_DONE;
+	if (p->hold == NULL)
+		return pushing_pack_next(p, room, out, fail);
+	if (hold_get(p->hold, room, out, &end))
+		return end ? PARSE_DONE : PARSE_MORE;
+	fail->reason = hold_failed(p->hold, &detail);
+	fail->detail = detail;
+	return PARSE_BAD;
+}
 
 enum parse
 pushing_feed(struct exchange *x UNUSED, size_t room, struct slice *out,
@@ -25,9 +72,7 @@ pushing_feed(struct exchange *x UNUSED, size_t room, struct slice *out,
 		if (out->n == p->head.n && !p->list.wants_pack)
 			got = PARSE_DONE;
 	} else {
-		got = p->list.wants_pack ?
-		    pushing_pack_next(p, room, out, fail) :
-		    PARSE_DONE;
+		got = feed_pack(p, room, out, fail);
 	}
 	/* A pack that is read is nothing to a server without its end. */
 	if (got == PARSE_DONE || (p->proof == NULL && out->n != 0))
@@ -148,8 +193,9 @@ pushing_is_pending(const struct request *r)
 {
 	const struct pushing *p = r->pushing;
 
-	return p != NULL && p->proof != NULL &&
-	    pushing_proof_is_pending(p->proof);
+	return p != NULL &&
+	    ((p->proof != NULL && pushing_proof_is_pending(p->proof)) ||
+		(p->hold != NULL && !hold_is_ready(p->hold)));
 }
 
 bool

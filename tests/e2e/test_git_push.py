@@ -375,3 +375,21 @@ def test_a_pack_over_the_rules_size(made):
     assert got.err.count('! [remote rejected] HEAD -> agent/x (duenna: ') == 2
     assert refs(here) == ['refs/heads/main'] and posts(here) == [], got
     assert set(got.reasons()) == {'limit.bytes'}, got
+
+
+def test_a_server_that_may_not_need_the_end_sees_nothing_before(made):
+    here = made(PROVEN.replace('gitlab', 'none').replace('100KiB', '4MiB')
+                .replace('widgets', 'widgets.git'))
+    got = here.run(CLONE + 'head -c 3000000 /dev/urandom >big && git add big && '
+                   'git commit -qm big && '
+                   'git push -q origin HEAD:refs/heads/agent/x && echo good; '
+                   'git commit -q --amend -m z; '
+                   'head -c 3000000 /dev/urandom >big && git add big && '
+                   'git commit -q --amend -m z && '
+                   'git push -f origin HEAD:refs/heads/agent/x')
+    assert got.out == 'good\n' and got.exit == 1, got
+    assert '! [remote rejected] HEAD -> agent/x (duenna: ' in got.err and \
+        'nothing was sent to the server' in got.err, got
+    (post,) = posts(here)
+    assert [n for n, _ in post['fields'] if n == 'Content-Length'], post
+    assert here.duenna('audit', 'verify', got.log)[0] == 0, got
