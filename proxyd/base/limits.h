@@ -90,6 +90,8 @@
 	X(PROOFS, 4, "... of which a rule reads the pack")                     \
 	X(PUSH_COMMANDS, 100, "commands of a push, unless a rule says `max_commands`") \
 	X(PUSH_OPTION_SIZE, 1024, "one push option that a rule can name")      \
+	X(LFS_ASK_SIZE, 24576, "question of LFS where objects are to be moved")  \
+	X(LFS_OBJECTS, 100, "objects in it")                                   \
 	X(PUSH_LIST_SIZE, 1048576, "command list of a push, its options included") \
 	X(PUSH_COMMANDS_MOST, 1000, "commands of a push, whatever a rule says") \
 	X(PUSH_OPTIONS, 100, "push options of a push")                         \

@@ -164,6 +164,8 @@ print_rule(const struct ask *a, uint32_t rule)
 	print_list(a, rule, GIT_AUTHORS, "  authors: ");
 	print_list(a, rule, GIT_COMMITTERS, "  committers: ");
 	print_list(a, rule, GIT_OPTIONS, "  push options: ");
+	if (says.lfs_write)
+		puts("  objects of LFS may be uploaded");
 	if (says.is_signed)
 		puts("  commits and tags are signed");
 }

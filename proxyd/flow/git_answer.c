@@ -3,6 +3,7 @@
 #include "base/ascii.h"
 #include "cred/mask.h"
 #include "flow/git.h"
+#include "flow/git_lfs.h"
 #include "flow/record.h"
 #include "flow/request.h"
 #include "git/advert.h"
@@ -157,5 +158,8 @@ git_answered(struct request *r)
 	if (status / 100 == 3 && r->git.service == GITPATH_PUSH)
 		return refuse(r, 403, REASON_UP_RESPONSE,
 		    "the repository moved; change the policy");
+	const char *why = git_lfs_answered(r);
+	if (why != NULL)
+		return refuse(r, 502, REASON_UP_RESPONSE, why);
 	return status / 100 != 2 || !r->git.discover || discovered(r);
 }

@@ -8,6 +8,7 @@
 #include "cred/foreign.h"
 #include "cred/look.h"
 #include "flow/git.h"
+#include "flow/git_lfs.h"
 #include "flow/pushing.h"
 #include "flow/record.h"
 #include "flow/request.h"
@@ -240,7 +241,8 @@ ask_for_identity(struct request *r)
 {
 	struct field_list *fields = &r->x.req.fields;
 
-	if (!r->verdict.search_answer && !r->git.discover)
+	if (!r->verdict.search_answer && !r->git.discover &&
+	    !git_lfs_is_batch(r))
 		return true;
 	/* What the client says of its connection takes nothing of ours away. */
 	field_remove_named(fields);
@@ -278,8 +280,8 @@ prepare(struct request *r)
 	x->upgrade = r->facts.upgrade;
 	if (r->spend.limits.idle_ms != 0)
 		x->idle_ms = r->spend.limits.idle_ms;
-	return git_prepare(r) && strip(r) && ask_for_identity(r) &&
-	    count_body(r);
+	return git_prepare(r) && git_lfs_prepare(r) && strip(r) &&
+	    ask_for_identity(r) && count_body(r);
 }
 
 /* The `limits:` of the rule. */
@@ -335,6 +337,18 @@ check_upgrade(struct request *r)
 	if (why == NULL)
 		return;
 	fault(r, REASON_HTTP_MALFORMED, why);
+	record_judge(r->generation, &r->facts, &r->verdict);
+}
+
+static void
+check_lfs(struct request *r)
+{
+	const char *why = "";
+	enum reason reason = git_lfs_check(r, &why);
+
+	if (reason == REASON_ALLOW)
+		return;
+	fault(r, reason, why);
 	record_judge(r->generation, &r->facts, &r->verdict);
 }
 
@@ -414,6 +428,7 @@ request_judge(struct exchange *x, void *arg)
 	record_judge(r->generation, &r->facts, &r->verdict);
 	git_recognise(r);
 	check_upgrade(r);
+	check_lfs(r);
 	check_admission(r);
 	if (!r->verdict.allow) {
 		if (!pushing_is(r))

@@ -155,6 +155,10 @@ advise_git(const struct read *r, const struct load_rule *rule)
 		    "own can be changed on an allowed branch; write such as "
 		    "`keep: [\"%s\"]`",
 		    ci_of(git->forge));
+	if ((git->flags & GIT_LFS_WRITE) != 0)
+		load_advise(r->report, rule->at,
+		    "`lfs: write`: what is stored there is of no branch, and "
+		    "neither `keep` nor `max_file` sees it");
 	if ((git->flags & GIT_FORCE) != 0)
 		load_advise(r->report, rule->at,
 		    "`force: true`: what is on these refs can be lost");

@@ -72,9 +72,10 @@ read_flag(const struct read *r, const struct doc_node *node, const char *key,
 	return true;
 }
 
-/* What LFS stores is seen by no ref, and its answers carry tokens. */
+/* What writes reads, too: an upload begins with the question what is there. */
 static bool
-read_lfs(const struct read *r, const struct doc_node *node)
+read_lfs(const struct read *r, const struct doc_node *node,
+    struct load_git *git)
 {
 	const struct doc_node *value = read_find(node, "lfs");
 	struct slice text;
@@ -83,14 +84,30 @@ read_lfs(const struct read *r, const struct doc_node *node)
 		return true;
 	if (!read_scalar(r, value, "`false`, `read` or `write`", &text))
 		return false;
-	if (slice_eq_str(text, "read") || slice_eq_str(text, "write"))
+	if (slice_eq_str(text, "read"))
+		git->flags |= GIT_LFS_READ;
+	else if (slice_eq_str(text, "write"))
+		git->flags |= GIT_LFS_READ | GIT_LFS_WRITE;
+	else if (!slice_eq_str(text, "false"))
 		return read_refuse(r, value,
-		    "`lfs: %.*s` is not in this version: LFS is off",
+		    "expected `false`, `read` or `write`, found `%.*s`",
 		    SLICE_ARG(text));
-	return slice_eq_str(text, "false") ||
-	    read_refuse(r, value,
-		"expected `false`, `read` or `write`, found `%.*s`",
-		SLICE_ARG(text));
+	return true;
+}
+
+/* Objects belong to what is fetched or pushed. */
+static bool
+check_lfs(const struct read *r, const struct doc_node *node,
+    const struct load_git *git)
+{
+	bool write = (git->flags & GIT_LFS_WRITE) != 0;
+	uint32_t wanted = write ? GIT_PUSH : GIT_FETCH;
+
+	if ((git->flags & GIT_LFS_READ) == 0 || (git->flags & wanted) != 0)
+		return true;
+	return read_refuse(r, read_find_key(node, "lfs"),
+	    "`lfs: %s` wants `%s`", write ? "write" : "read",
+	    write ? "push:" : "fetch: true");
 }
 
 /* The side doors: policy/gitapi.h. */
@@ -262,7 +279,7 @@ read_rule_git(const struct read *r, const struct doc_node *node,
 	good =
 	    read_flag(r, node, "hide_other_refs", GIT_HIDE_REFS, rule->git) &&
 	    good;
-	good = read_lfs(r, node) && good;
+	good = read_lfs(r, node, rule->git) && good;
 	good = read_api(r, node, rule->git) && good;
 	good = find_forge(r, node, rule, rule->git) && good;
 	good = (push == NULL || read_rule_push(r, push, rule->git)) && good;
@@ -277,6 +294,8 @@ read_rule_git(const struct read *r, const struct doc_node *node,
 			"; `--allow` has no place for that: a policy file has "
 			"(`duenna init`)" :
 			"");
+	if (!check_lfs(r, node, rule->git))
+		return false;
 	if ((rule->git->flags & GIT_API_FOLLOW) != 0 &&
 	    ((rule->git->flags & GIT_DELETE) == 0 ||
 		rule->git->forge == FORGE_NONE))

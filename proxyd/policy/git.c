@@ -89,6 +89,8 @@ git_rule(const struct program *p, uint32_t rule, struct git_rule *git)
 		.delete = (flags & GIT_DELETE) != 0,
 		.force = (flags & GIT_FORCE) != 0,
 		.is_signed = (flags & GIT_SIGNED) != 0,
+		.lfs_read = (flags & GIT_LFS_READ) != 0,
+		.lfs_write = (flags & GIT_LFS_WRITE) != 0,
 		.follow = (flags & GIT_API_FOLLOW) != 0,
 		.forge = (enum git_forge)image_word(m, TABLE_GIT, i, GIT_FORGE),
 		.max_commands = image_word(m, TABLE_GIT, i, GIT_MAX_COMMANDS),

@@ -17,7 +17,8 @@ struct git_rule {
 	/* Of pushes. */
 	bool create, update, delete, force;
 	bool is_signed; /* commits and tags have to be */
-	bool follow;	/* `api: follow`: the API may delete what a push may */
+	bool lfs_read, lfs_write;
+	bool follow; /* `api: follow`: the API may delete what a push may */
 	enum git_forge forge;
 	uint32_t max_commands;
 	uint64_t max_pack, max_file; /* bytes; 0: any */

@@ -14,7 +14,9 @@ enum git_flag {
 	GIT_FORCE = 128,
 	GIT_SIGNED = 256,
 	GIT_API_FOLLOW = 512,
-	GIT_FLAGS = 1023
+	GIT_LFS_READ = 1024,
+	GIT_LFS_WRITE = 2048,
+	GIT_FLAGS = 4095
 };
 
 #endif

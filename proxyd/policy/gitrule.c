@@ -37,8 +37,22 @@ gitrule_names(const struct image *m, uint32_t route, const struct walk_git *git)
 	    folds(m, rule, git) ? git->lowered : git->bare);
 }
 
+/* A batch of objects is read by whoever may do either: its body says which. */
 static bool
-grants(uint32_t flags, enum gitpath_service service)
+grants_lfs(uint32_t flags, enum gitpath_lfs what)
+{
+	static const uint32_t wanted[GITPATH_LFS_KINDS] = {
+		[GITPATH_LFS_BATCH] = GIT_LFS_READ,
+		[GITPATH_LFS_DOWNLOAD] = GIT_LFS_READ,
+		[GITPATH_LFS_UPLOAD] = GIT_LFS_WRITE,
+		[GITPATH_LFS_VERIFY] = GIT_LFS_WRITE,
+	};
+
+	return (flags & wanted[what]) != 0;
+}
+
+static bool
+grants(uint32_t flags, const struct gitpath *is)
 {
 	static const uint32_t wanted[GITPATH_SERVICES] = {
 		[GITPATH_FETCH] = GIT_FETCH,
@@ -46,7 +60,8 @@ grants(uint32_t flags, enum gitpath_service service)
 		[GITPATH_ARCHIVE] = GIT_ARCHIVE,
 	};
 
-	return (flags & wanted[service]) != 0;
+	return is->service == GITPATH_LFS ? grants_lfs(flags, is->lfs) :
+					    (flags & wanted[is->service]) != 0;
 }
 
 enum progress
@@ -61,7 +76,7 @@ gitrule_walk(const struct image *m, uint32_t route,
 		return PROGRESS_SCHEME;
 	if (walk_is_deny(m, route))
 		return PROGRESS_ALL;
-	if (!grants(flags_of(m, rule), r->git.is.service))
+	if (!grants(flags_of(m, rule), &r->git.is))
 		return PROGRESS_PATH;
 	return PROGRESS_ALL;
 }

@@ -4,6 +4,8 @@
 
 #define REFS SLICE("/info/refs")
 #define LFS SLICE("/info/lfs/")
+#define GITLAB_LFS SLICE("/gitlab-lfs/")
+#define LFS_OID ((size_t)64) /* hex digits: sha256 */
 #define DOT_GIT SLICE(".git")
 #define FETCH_QUERY SLICE("service=git-upload-pack")
 #define PUSH_QUERY SLICE("service=git-receive-pack")
@@ -74,6 +76,49 @@ read_service(const struct gitpath_request *r, struct gitpath *g)
 }
 
 static bool
+is_oid(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (ascii_hex(s.p[i]) < 0 || s.p[i] != ascii_lower(s.p[i]))
+			return false;
+	return s.n == LFS_OID;
+}
+
+/* Behind an object's id: nothing, or a size or a name. */
+static bool
+is_tail(struct slice s)
+{
+	return s.n == 0 ||
+	    (s.n > 1 && s.p[0] == '/' &&
+		memchr(s.p + 1, '/', s.n - 1) == NULL &&
+		memchr(s.p, '%', s.n) == NULL);
+}
+
+/* `what` stands behind `info/lfs/`, or what GitLab has for it. */
+static enum gitpath_lfs
+lfs_of(const struct gitpath_request *r, struct slice what)
+{
+	const struct slice objects = SLICE("objects/");
+	struct slice object = slice_from(what, objects.n);
+	bool post = slice_eq(r->method, SLICE("POST"));
+
+	if (r->has_query)
+		return GITPATH_LFS_OTHER;
+	if (post && slice_eq(what, SLICE("objects/batch")))
+		return GITPATH_LFS_BATCH;
+	if (post && slice_eq(what, SLICE("verify")))
+		return GITPATH_LFS_VERIFY;
+	if (!slice_has_prefix(what, objects) ||
+	    !is_oid(slice_first(object, LFS_OID)) ||
+	    !is_tail(slice_from(object, LFS_OID)))
+		return GITPATH_LFS_OTHER;
+	if (slice_eq(r->method, SLICE("GET")))
+		return GITPATH_LFS_DOWNLOAD;
+	return slice_eq(r->method, SLICE("PUT")) ? GITPATH_LFS_UPLOAD :
+						   GITPATH_LFS_OTHER;
+}
+
+static bool
 read_lfs(const struct gitpath_request *r, struct gitpath *g)
 {
 	for (size_t i = 0; i + LFS.n <= r->path.n; i++) {
@@ -83,6 +128,8 @@ read_lfs(const struct gitpath_request *r, struct gitpath *g)
 		g->service = slice_has_prefix(slice_from(r->path, i), LFS) ?
 		    GITPATH_LFS :
 		    GITPATH_OTHER;
+		if (g->service == GITPATH_LFS)
+			g->lfs = lfs_of(r, slice_from(r->path, i + LFS.n));
 		return true;
 	}
 	return false;
@@ -96,8 +143,13 @@ read_below(const struct gitpath_request *r, struct gitpath *g)
 		if (r->path.p[i] != '/' ||
 		    !begins(slice_from(r->path, i - DOT_GIT.n), DOT_GIT))
 			continue;
+		struct slice below = slice_from(r->path, i);
 		g->repository = slice_first(r->path, i);
 		g->service = GITPATH_OTHER;
+		if (!slice_has_prefix(below, GITLAB_LFS))
+			return true;
+		g->service = GITPATH_LFS;
+		g->lfs = lfs_of(r, slice_from(below, GITLAB_LFS.n));
 		return true;
 	}
 	return false;

@@ -20,16 +20,27 @@ enum gitpath_service {
 	GITPATH_FETCH,	 /* git-upload-pack */
 	GITPATH_PUSH,	 /* git-receive-pack */
 	GITPATH_ARCHIVE, /* git-upload-archive */
-	GITPATH_LFS,	 /* below info/lfs/ */
+	GITPATH_LFS,	 /* below info/lfs/, and gitlab-lfs/ of a `.git` */
 	/* Below a repository, and none of those: the dumb protocol, WebDAV, a
 	 * wrong method or query, another spelling of a service. */
 	GITPATH_OTHER,
 	GITPATH_SERVICES
 };
 
+/* What of LFS; all else there, such as locks, is none of these. */
+enum gitpath_lfs {
+	GITPATH_LFS_OTHER,
+	GITPATH_LFS_BATCH,    /* POST objects/batch: its body says which way */
+	GITPATH_LFS_DOWNLOAD, /* GET of an object */
+	GITPATH_LFS_UPLOAD,   /* PUT of one */
+	GITPATH_LFS_VERIFY,   /* POST: has it come? */
+	GITPATH_LFS_KINDS
+};
+
 struct gitpath {
 	enum gitpath_service service;
-	bool discover; /* `info/refs` of it */
+	enum gitpath_lfs lfs; /* of service LFS */
+	bool discover;	      /* `info/refs` of it */
 	/* As in the path, such as "/acme/app.git"; not empty but if NONE. */
 	struct slice repository;
 };

@@ -61,6 +61,53 @@ static const struct {
 	{ "GET", "", GITPATH_NONE, false, "" },
 };
 
+#define OID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* What of LFS; OTHER is granted by no rule. */
+static const struct {
+	const char *method, *target;
+	enum gitpath_service service;
+	enum gitpath_lfs lfs;
+} moved[] = {
+	{ "POST", "/a/info/lfs/objects/batch", GITPATH_LFS, GITPATH_LFS_BATCH },
+	{ "POST", "/a/info/lfs/objects/batch?", GITPATH_LFS,
+	    GITPATH_LFS_OTHER },
+	{ "GET", "/a/info/lfs/objects/batch", GITPATH_LFS, GITPATH_LFS_OTHER },
+	{ "POST", "/a/info/lfs/objects/Batch", GITPATH_LFS, GITPATH_LFS_OTHER },
+	{ "GET", "/a/info/lfs/objects/" OID, GITPATH_LFS,
+	    GITPATH_LFS_DOWNLOAD },
+	{ "GET", "/a/info/lfs/objects/" OID "/a.bin", GITPATH_LFS,
+	    GITPATH_LFS_DOWNLOAD },
+	{ "GET", "/a/info/lfs/objects/" OID "/", GITPATH_LFS,
+	    GITPATH_LFS_OTHER },
+	{ "GET", "/a/info/lfs/objects/" OID "/a/b", GITPATH_LFS,
+	    GITPATH_LFS_OTHER },
+	{ "GET", "/a/info/lfs/objects/" OID "/%2E", GITPATH_LFS,
+	    GITPATH_LFS_OTHER },
+	{ "GET", "/a/info/lfs/objects/" OID "0", GITPATH_LFS,
+	    GITPATH_LFS_OTHER },
+	{ "GET", "/a/info/lfs/objects/x" OID, GITPATH_LFS, GITPATH_LFS_OTHER },
+	{ "PUT", "/a/info/lfs/objects/" OID "/12", GITPATH_LFS,
+	    GITPATH_LFS_UPLOAD },
+	{ "POST", "/a/info/lfs/objects/" OID, GITPATH_LFS, GITPATH_LFS_OTHER },
+	{ "DELETE", "/a/info/lfs/objects/" OID, GITPATH_LFS,
+	    GITPATH_LFS_OTHER },
+	{ "POST", "/a/info/lfs/verify", GITPATH_LFS, GITPATH_LFS_VERIFY },
+	{ "POST", "/a/info/lfs/locks/verify", GITPATH_LFS, GITPATH_LFS_OTHER },
+	{ "POST", "/a/info/lfs/locks", GITPATH_LFS, GITPATH_LFS_OTHER },
+	{ "POST", "/a/info/lfs/locks/1/unlock", GITPATH_LFS,
+	    GITPATH_LFS_OTHER },
+	{ "PUT", "/a.git/gitlab-lfs/objects/" OID "/12", GITPATH_LFS,
+	    GITPATH_LFS_UPLOAD },
+	{ "GET", "/a.git/gitlab-lfs/objects/" OID, GITPATH_LFS,
+	    GITPATH_LFS_DOWNLOAD },
+	{ "GET", "/a.git/Gitlab-lfs/objects/" OID, GITPATH_OTHER,
+	    GITPATH_LFS_OTHER },
+	{ "GET", "/a.git/objects/" OID, GITPATH_OTHER, GITPATH_LFS_OTHER },
+	{ "GET", "/a/gitlab-lfs/objects/" OID, GITPATH_NONE,
+	    GITPATH_LFS_OTHER },
+};
+
 static struct gitpath_request
 request(const char *method, struct slice target)
 {
@@ -134,10 +181,28 @@ gitpath_bare_is_without_one_suffix(void **state)
 	assert_slice(gitpath_bare(SLICE("")), SLICE(""));
 }
 
+static void
+gitpath_knows_what_of_lfs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(moved); i++) {
+		struct gitpath_request r =
+		    request(moved[i].method, slice_of_str(moved[i].target));
+		struct parse_fail fail;
+		struct gitpath g;
+		print_message("# %s %s\n", moved[i].method, moved[i].target);
+		bool good = gitpath_read(&r, &g, &fail) == PARSE_DONE;
+		assert_true(good);
+		assert_int_equal(g.service, moved[i].service);
+		assert_int_equal(g.lfs, moved[i].lfs);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gitpath_knows_what_of_lfs),
 		cmocka_unit_test(gitpath_reads_each_case),
 		cmocka_unit_test(gitpath_refuses_escapes_and_parameters),
 		cmocka_unit_test(gitpath_bare_is_without_one_suffix),
