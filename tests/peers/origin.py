@@ -166,7 +166,8 @@ class Connection:
                   body=req.body[:65536].decode('latin-1'),
                   trailers=req.trailers.decode('latin-1'))
         if self.origin.git and '.git/' in req.target:
-            gitcgi.serve(self, req, self.origin.git)
+            if not answers.said(self, req):
+                gitcgi.serve(self, req, self.origin.git)
         else:
             call(self, req, args)
         return not self.close_after and \
