@@ -2,6 +2,7 @@
 #include "load/build.h"
 #include "load/compile.h"
 #include "policy/inside.h"
+#include "policy/owner_image.h"
 
 static void
 put_only(struct build *b, const struct load_credential *c)

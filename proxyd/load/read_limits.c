@@ -8,6 +8,7 @@
 #include "load/read_policy.h"
 #include "policy/address.h"
 #include "policy/inside.h"
+#include "policy/owner_image.h"
 #include "policy/pathglob.h"
 
 #define OWNERS_FILES                                               \

@@ -4,6 +4,7 @@
 #include "policy/hostset.h"
 #include "policy/inside.h"
 #include "policy/owner.h"
+#include "policy/owner_image.h"
 
 static const uint32_t words[OWNER_TABLES] = {
 	[OWNED_CREDENTIALS] = OWNED_CREDENTIAL_WORDS,

@@ -13,6 +13,7 @@
 #include "policy/git.h"
 #include "policy/image.h"
 #include "policy/owner.h"
+#include "policy/owner_image.h"
 #include "policy/policy.h"
 
 static const char *const names[] = { "a.test", "x.a.test", "y.x.a.test",
