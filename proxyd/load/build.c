@@ -4,6 +4,15 @@
 
 #define STRINGS_AT (HEAD_WORDS * 4) /* offset of the blob */
 
+static void
+put_word(struct buf *out, uint32_t word)
+{
+	uint8_t bytes[4] = { (uint8_t)(word >> 24), (uint8_t)(word >> 16),
+		(uint8_t)(word >> 8), (uint8_t)word };
+
+	buf_put(out, slice_of(bytes, sizeof(bytes)));
+}
+
 void
 build_init(struct build *b)
 {
@@ -11,6 +20,8 @@ build_init(struct build *b)
 	for (unsigned t = 0; t < IMAGE_TABLES_MAX; t++)
 		buf_init(&b->tables[t], IMAGE_SIZE_MAX);
 	buf_init(&b->strings, IMAGE_SIZE_MAX);
+	for (unsigned i = 0; i < HEAD_WORDS; i++)
+		put_word(&b->strings, 0);
 }
 
 void
@@ -19,15 +30,6 @@ build_release(struct build *b)
 	for (unsigned t = 0; t < IMAGE_TABLES_MAX; t++)
 		buf_release(&b->tables[t]);
 	buf_release(&b->strings);
-}
-
-static void
-put_word(struct buf *out, uint32_t word)
-{
-	uint8_t bytes[4] = { (uint8_t)(word >> 24), (uint8_t)(word >> 16),
-		(uint8_t)(word >> 8), (uint8_t)word };
-
-	buf_put(out, slice_of(bytes, sizeof(bytes)));
 }
 
 void
@@ -46,7 +48,7 @@ intern(struct build *b, struct slice s)
 	if (b->last.p == s.p && b->last.n == s.n)
 		return b->last_at;
 	b->last = s;
-	b->last_at = STRINGS_AT + (uint32_t)b->strings.n;
+	b->last_at = (uint32_t)b->strings.n;
 	buf_put(&b->strings, s);
 	return b->last_at;
 }
@@ -77,19 +79,38 @@ build_ip(struct build *b, unsigned table, const struct ip *ip)
 		build_word(b, table, image_read(ip->bytes + i));
 }
 
+static bool
+has_failed(const struct build *b)
+{
+	for (unsigned t = 0; t < IMAGE_TABLES_MAX; t++)
+		if (b->tables[t].failed)
+			return true;
+	return b->strings.failed;
+}
+
+bool
+build_view(const struct build *b, const struct image_form *form,
+    struct image *m)
+{
+	if (has_failed(b))
+		return false;
+	*m = (struct image){ .bytes = buf_slice(&b->strings) };
+	for (unsigned t = 0; t < form->n_tables; t++)
+		m->tables[t] = (struct image_table){ b->tables[t].p,
+			b->words[t] / form->words[t], form->words[t] };
+	return true;
+}
+
 bool
 build_finish(struct build *b, const struct image_form *form, struct slice name,
     const uint8_t key[IMAGE_KEY_SIZE], struct buf *out)
 {
 	uint32_t name_at = intern(b, name);
-	uint64_t at = STRINGS_AT + b->strings.n, size = at;
-	bool good = !b->strings.failed;
+	uint64_t at = b->strings.n, size = at;
 
-	for (unsigned t = 0; t < IMAGE_TABLES_MAX; t++) {
+	for (unsigned t = 0; t < IMAGE_TABLES_MAX; t++)
 		size += b->tables[t].n;
-		good = good && !b->tables[t].failed;
-	}
-	if (!good || size > IMAGE_SIZE_MAX)
+	if (has_failed(b) || size > IMAGE_SIZE_MAX)
 		return false;
 	put_word(out, form->magic);
 	put_word(out, IMAGE_VERSION);
@@ -104,7 +125,7 @@ build_finish(struct build *b, const struct image_form *form, struct slice name,
 		    t < form->n_tables ? b->words[t] / form->words[t] : 0);
 		at += b->tables[t].n;
 	}
-	buf_put(out, buf_slice(&b->strings));
+	buf_put(out, slice_from(buf_slice(&b->strings), STRINGS_AT));
 	for (unsigned t = 0; t < IMAGE_TABLES_MAX; t++)
 		buf_put(out, buf_slice(&b->tables[t]));
 	return !out->failed;

@@ -13,7 +13,7 @@
 struct build {
 	struct buf tables[IMAGE_TABLES_MAX];
 	uint32_t words[IMAGE_TABLES_MAX]; /* written so far, of each */
-	struct buf strings;		  /* begin behind the head */
+	struct buf strings;		  /* behind room for the head */
 	struct slice last;		  /* the last string put: often again */
 	uint32_t last_at;
 	uint32_t flags; /* of the head; 0 after build_init() */
@@ -27,6 +27,13 @@ void build_string(struct build *b, unsigned table, struct slice s);
 /* The name of a file, for people: as a terminal may show it. */
 void build_file(struct build *b, unsigned table, struct slice s);
 void build_ip(struct build *b, unsigned table, const struct ip *ip);
+
+/*
+ * What is written so far as an image that can be read, until more is written.
+ * The head is missing.  False if a ceiling was met.
+ */
+bool build_view(const struct build *b, const struct image_form *form,
+    struct image *m);
 
 /*
  * The whole image, into `out`; false if it met a ceiling.

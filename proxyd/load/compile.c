@@ -4,6 +4,7 @@
 #include "base/siphash.h"
 #include "load/build.h"
 #include "load/compile_git.h"
+#include "load/compile_index.h"
 #include "policy/inside.h"
 
 /* 198.18.0.0/15 without its first /24: the answerer, the refusal address. */
@@ -154,14 +155,18 @@ static void
 put_hosts(struct program_build *p)
 {
 	const struct compile_hosts *h = p->h;
+	uint32_t index = 0;
 
 	for (uint32_t i = 0; i < h->n; i++) {
+		uint32_t n = h->first[i + 1] - h->first[i];
 		build_word(&p->b, TABLE_HOSTS, h->hosts[i]->kind);
 		build_string(&p->b, TABLE_HOSTS, h->hosts[i]->text);
 		build_word(&p->b, TABLE_HOSTS, p->addresses[i]);
 		build_word(&p->b, TABLE_HOSTS, h->first[i]);
-		build_word(&p->b, TABLE_HOSTS, h->first[i + 1] - h->first[i]);
+		build_word(&p->b, TABLE_HOSTS, n);
 		build_word(&p->b, TABLE_HOSTS, has_credential(h, i) ? 1 : 0);
+		build_word(&p->b, TABLE_HOSTS,
+		    n > COMPILE_UNINDEXED ? index++ : IMAGE_NONE);
 	}
 	for (uint32_t i = 0; i < h->n_routes; i++)
 		build_word(&p->b, TABLE_LISTS, h->list[i]);
@@ -366,6 +371,7 @@ compile_program(struct compile_hosts *h, const struct load_policy_text *policy,
 	put_addresses(&p);
 	put_routes(&p);
 	put_credentials(&p);
+	compile_index(&p.b);
 	bool good =
 	    build_finish(&p.b, &inside_program, policy->name, in->key, image);
 	build_release(&p.b);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/address.h"
+#include "policy/heads.h"
 #include "policy/hostset.h"
 #include "policy/inside.h"
 #include "policy/walk.h"
@@ -241,14 +242,13 @@ static enum opening
 pattern_opens(const struct image *m, uint32_t host, const struct address_of *of,
     const struct ip *ip)
 {
-	uint32_t first = image_word(m, TABLE_HOSTS, host, HOST_LIST);
-	uint32_t n = image_word(m, TABLE_HOSTS, host, HOST_N_LIST);
+	struct heads_range heads = heads_of(m, host);
 	bool literal =
 	    image_word(m, TABLE_HOSTS, host, HOST_KIND) == HOST_LITERAL &&
 	    hostset_literal(m, ip) == host;
 	enum opening best = CLOSED;
 
-	for (uint32_t i = first; i < first + n && best != OPEN_EXACT; i++) {
+	for (uint32_t i = heads.at; i < heads.end && best != OPEN_EXACT; i++) {
 		uint32_t route = image_word(m, TABLE_LISTS, i, 0);
 		uint32_t rule = image_word(m, TABLE_ROUTES, route, ROUTE_RULE);
 		uint32_t flags =

@@ -90,10 +90,8 @@ policy_stumble(const struct program *p, const struct facts *f, uint32_t rule)
 	if ((image_flags(&p->image) & PROGRAM_GIT) != 0 && !passed &&
 	    request.git.is.service == GITPATH_NONE)
 		walk_prepare_door(&request, &p->image, lowered);
-	walk_init(&w, &p->image, &found, NULL);
+	walk_init_rule(&w, &p->image, &found, NULL, rule);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
-		if (image_word(&p->image, TABLE_ROUTES, r, ROUTE_RULE) != rule)
-			continue;
 		enum progress come = passed ?
 		    walk_connect(&p->image, r, f) :
 		    walk_request(&p->image, r, &request);

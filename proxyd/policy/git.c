@@ -195,7 +195,7 @@ written_path(struct slice text)
 	return slice_from(text, at);
 }
 
-/* The route of the rule that names the repository on that host, or none. */
+/* The first route of the rule that names the repository on that host. */
 static uint32_t
 find_route(const struct program *p, uint32_t rule, struct slice host,
     const struct walk_git *git)
@@ -205,10 +205,9 @@ find_route(const struct program *p, uint32_t rule, struct slice host,
 	struct walk w;
 
 	hostset_match(m, host, &found);
-	walk_init(&w, m, &found, NULL);
+	walk_init_rule(&w, m, &found, NULL, rule);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
-		if (image_word(m, TABLE_ROUTES, r, ROUTE_RULE) == rule &&
-		    image_word(m, TABLE_ROUTES, r, ROUTE_SCHEME) ==
+		if (image_word(m, TABLE_ROUTES, r, ROUTE_SCHEME) ==
 			SCHEME_GIT &&
 		    gitrule_names(m, r, git))
 			return r;

@@ -128,8 +128,8 @@ find_door(enum git_forge forge, struct slice rest, struct slice *segment)
 	return false;
 }
 
-static bool
-only_reads(struct slice method)
+bool
+gitapi_only_reads(struct slice method)
 {
 	return slice_eq(method, SLICE("GET")) ||
 	    slice_eq(method, SLICE("HEAD")) ||
@@ -183,7 +183,7 @@ gitapi_read(enum git_forge forge, struct slice host, struct slice api,
 {
 	bool own = !slice_eq(host, api);
 
-	if (only_reads(method))
+	if (gitapi_only_reads(method))
 		return false;
 	*g = (struct gitapi){ .repository = slice_first(path, 0),
 		.forge = forge };

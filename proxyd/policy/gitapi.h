@@ -42,6 +42,9 @@ bool gitapi_read(enum git_forge forge, struct slice host, struct slice api,
 bool gitapi_deletes(const struct gitapi *g, const struct facts *f,
     uint8_t *room, struct slice *ref);
 
+/* A method that changes nothing: no door, whatever the path. */
+bool gitapi_only_reads(struct slice method);
+
 /* The host of the repositories of an API's host: itself, or another. */
 struct slice gitapi_host(struct slice api);
 

@@ -176,25 +176,51 @@ gitrule_push(const struct image *m, uint32_t rule, const struct facts *f,
 	return judge_push(m, rule, f->push, command);
 }
 
-/* Is a rule of git+https there at all; does one that allows name it? */
-static bool
-look_for_rules(struct walk_request *r, const struct image *m,
-    const struct host_matches *found)
+void
+gitrule_seek(struct seek *s, const struct walk_git *git)
 {
-	bool some = false;
+	if (git->bare.n == 0)
+		return;
+	seek_path(s, git->lowered, true);
+	if (!slice_eq(git->lowered, git->bare))
+		seek_path(s, git->bare, true);
+}
+
+static bool
+is_of_git(const struct image *m, uint32_t route, const struct facts *f)
+{
+	return image_word(m, TABLE_ROUTES, route, ROUTE_SCHEME) == SCHEME_GIT &&
+	    walk_connect(m, route, f) == PROGRESS_SCHEME;
+}
+
+/* Is a rule of git+https there at all? */
+static bool
+has_rules(const struct image *m, const struct host_matches *found,
+    const struct facts *f)
+{
 	struct walk w;
 
-	walk_init(&w, m, found, r->facts);
-	for (uint32_t i = walk_next(&w); i != IMAGE_NONE; i = walk_next(&w)) {
-		if (image_word(m, TABLE_ROUTES, i, ROUTE_SCHEME) !=
-			SCHEME_GIT ||
-		    walk_connect(m, i, r->facts) != PROGRESS_SCHEME)
-			continue;
-		some = true;
-		if (!walk_is_deny(m, i) && gitrule_names(m, i, &r->git))
-			r->git.named = true;
-	}
-	return some;
+	walk_init_heads(&w, m, found, f);
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
+		if (is_of_git(m, r, f))
+			return true;
+	return false;
+}
+
+/* Does one that allows name the repository? */
+static bool
+is_named(const struct walk_request *r, const struct image *m,
+    const struct host_matches *found)
+{
+	struct seek s;
+
+	seek_init(&s, m, found, r->facts, r->facts->port);
+	gitrule_seek(&s, &r->git);
+	for (uint32_t i = seek_next(&s); i != IMAGE_NONE; i = seek_next(&s))
+		if (is_of_git(m, i, r->facts) && !walk_is_deny(m, i) &&
+		    gitrule_names(m, i, &r->git))
+			return true;
+	return false;
 }
 
 enum reason
@@ -216,9 +242,10 @@ walk_prepare_git(struct walk_request *r, const struct image *m,
 		lowered[i] = ascii_lower(r->git.bare.p[i]);
 	r->git.lowered = slice_of(lowered, r->git.bare.n);
 	r->git.folds = git_forge_of_host(f->host) != FORGES;
-	if (!look_for_rules(r, m, found))
+	if (!has_rules(m, found, f)) {
 		r->git.is.service = GITPATH_NONE;
-	else if (got == PARSE_BAD)
-		return fail.reason;
-	return REASON_ALLOW;
+		return REASON_ALLOW;
+	}
+	r->git.named = is_named(r, m, found);
+	return got == PARSE_BAD ? fail.reason : REASON_ALLOW;
 }

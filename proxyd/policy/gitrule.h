@@ -7,6 +7,7 @@
 #ifndef POLICY_GITRULE_H
 #define POLICY_GITRULE_H
 
+#include "policy/seek.h"
 #include "policy/walk.h"
 
 /* How far a route of git+https comes, once port and scheme fit. */
@@ -16,6 +17,12 @@ enum progress gitrule_walk(const struct image *m, uint32_t route,
 /* Does the pattern of a route of git+https name the repository? */
 bool gitrule_names(const struct image *m, uint32_t route,
     const struct walk_git *git);
+
+/*
+ * Look for the routes that could name the repository, in both spellings; for
+ * none if it is none.
+ */
+void gitrule_seek(struct seek *s, const struct walk_git *git);
 
 /*
  * Rule `rule` allows the request: may it have the commands of the push, too, and

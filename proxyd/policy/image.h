@@ -19,10 +19,10 @@
 #include "base/slice.h"
 #include "policy/gitflag.h"
 
-#define IMAGE_VERSION 5
+#define IMAGE_VERSION 6
 #define IMAGE_NONE UINT32_MAX	 /* no such record */
 #define IMAGE_SIZE_MAX 268435456 /* bytes; 200,000 rules need about 60 MiB */
-#define IMAGE_TABLES_MAX 16
+#define IMAGE_TABLES_MAX 20
 #define IMAGE_KEY_SIZE 16 /* bytes: the key of the synthetic addresses */
 
 /* The head, for both kinds of image. */
@@ -51,7 +51,7 @@ enum program_flag {
 enum program_table {
 	TABLE_NODES,
 	TABLE_HOSTS,
-	TABLE_LISTS, /* of routes: one word a record, the host's in order */
+	TABLE_LISTS, /* of routes: one word a record; each list in order */
 	TABLE_LITERALS,
 	TABLE_ADDRESSES,
 	TABLE_ROUTES,
@@ -60,9 +60,12 @@ enum program_table {
 	TABLE_GLOBS,
 	TABLE_PREFIXES,
 	TABLE_CREDENTIALS,
-	TABLE_LIMITS, /* of rules that have some */
-	TABLE_GIT,    /* of rules of git+https that allow */
-	TABLE_TEXTS,  /* patterns of theirs */
+	TABLE_LIMITS,  /* of rules that have some */
+	TABLE_GIT,     /* of rules of git+https that allow */
+	TABLE_TEXTS,   /* patterns of theirs */
+	TABLE_INDEXES, /* of hosts with many routes */
+	TABLE_SHAPES,
+	TABLE_SLOTS, /* one word a record: a place in TABLE_LISTS */
 	PROGRAM_TABLES
 };
 
@@ -93,7 +96,32 @@ enum host_word {
 	HOST_LIST, /* first record of its routes in TABLE_LISTS */
 	HOST_N_LIST,
 	HOST_HAS_CREDENTIAL, /* 1: some rule for it carries one */
+	HOST_INDEX,	     /* record of TABLE_INDEXES, or IMAGE_NONE */
 	HOST_WORDS
+};
+
+/* The index of a host's routes: policy/heads.h, policy/shape.h. */
+enum index_word {
+	INDEX_HEADS, /* first, and how many, in TABLE_LISTS */
+	INDEX_N_HEADS,
+	INDEX_SHAPES,
+	INDEX_N_SHAPES,
+	INDEX_WORDS
+};
+
+/*
+ * Which part of a path is looked at.  Slot `i` is where the list of those
+ * routes begins whose part has the hash `i`, the next where it ends.
+ */
+enum shape_word {
+	SHAPE_KIND,  /* enum shape_kind */
+	SHAPE_FRONT, /* bits: segments, from the left */
+	SHAPE_BACK,  /* bits: segments, from the right */
+	SHAPE_PART,  /* one of which a part counts: policy/shape.h */
+	SHAPE_PART_N,
+	SHAPE_SLOTS, /* first, and how many: one more than there are lists */
+	SHAPE_N_SLOTS,
+	SHAPE_WORDS
 };
 
 enum literal_word {

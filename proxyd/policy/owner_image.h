@@ -120,7 +120,10 @@ enum variable_word {
 enum authority_word {
 	AUTHORITY_KIND,	   /* enum owner_ca; OWNER_CA_KINDS: its key */
 	AUTHORITY_BYTES_S, /* a certificate, DER; of the key: its path */
-	AUTHORITY_WORDS = AUTHORITY_BYTES_S + 2
+	AUTHORITY_FILE_S = AUTHORITY_BYTES_S + 2, /* where it is named */
+	AUTHORITY_LINE = AUTHORITY_FILE_S + 2,
+	AUTHORITY_COLUMN,
+	AUTHORITY_WORDS
 };
 
 enum argument_word {

@@ -46,7 +46,7 @@ first_word(struct ask *a, const struct host_matches *found, uint32_t *denies)
 
 	*denies = VERDICT_NONE;
 	a->unenforced = REASON_ALLOW;
-	walk_init(&w, a->m, found, a->f);
+	walk_init_heads(&w, a->m, found, a->f);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
 		bool is_deny = walk_is_deny(a->m, r);
 		if (is_deny && !walk_is_total(a->m, r))
@@ -209,7 +209,7 @@ could_allow(struct ask *a)
 	struct walk w;
 	bool could = false;
 
-	walk_init(&w, a->m, &a->found, a->f);
+	walk_init_heads(&w, a->m, &a->found, a->f);
 	a->f = &f;
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE && !could;
 	     r = walk_next(&w)) {
@@ -257,10 +257,9 @@ judge_dial(struct ask *a)
 	hostset_match(a->m, a->f->host, &a->found);
 	bool fits =
 	    walk_kind(a->m, &a->found, a->f->port) == scheme_kind(a->f->scheme);
-	walk_init(&w, a->m, &a->found, a->f);
-	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
-		if (image_word(a->m, TABLE_ROUTES, r, ROUTE_RULE) != rule)
-			continue;
+	walk_init_rule(&w, a->m, &a->found, a->f, rule);
+	for (uint32_t r = walk_next(&w);
+	     r != IMAGE_NONE && best != PROGRESS_SCHEME; r = walk_next(&w)) {
 		if (walk_is_deny(a->m, r))
 			return REASON_DENY_RULE;
 		enum progress come = walk_connect(a->m, r, a->f);
@@ -390,7 +389,7 @@ policy_is_git(const struct program *p, const struct ip *dst)
 	    !find_pattern(p, dst, &host) || host == IMAGE_NONE)
 		return false;
 	hostset_covering(&p->image, host, &found);
-	walk_init(&w, &p->image, &found, NULL);
+	walk_init_heads(&w, &p->image, &found, NULL);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
 		if (!walk_is_deny(&p->image, r) &&
 		    image_word(&p->image, TABLE_ROUTES, r, ROUTE_SCHEME) ==

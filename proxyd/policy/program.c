@@ -5,11 +5,12 @@
 #include <sys/stat.h>
 
 #include "base/ascii.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "policy/hostset.h"
 #include "policy/inside.h"
 #include "policy/program.h"
+#include "policy/shape.h"
+#include "policy/whole.h"
 
 /*
  * 198.18.0.0/24 of the benchmarking block is not given to patterns: .1 is the
@@ -32,6 +33,9 @@ static const uint32_t words[PROGRAM_TABLES] = {
 	[TABLE_LIMITS] = LIMITS_WORDS,
 	[TABLE_GIT] = GIT_WORDS,
 	[TABLE_TEXTS] = TEXT_WORDS,
+	[TABLE_INDEXES] = INDEX_WORDS,
+	[TABLE_SHAPES] = SHAPE_WORDS,
+	[TABLE_SLOTS] = 1,
 };
 
 /* clang-format off */
@@ -45,6 +49,11 @@ static const struct image_check checks[] = {
 	{ TABLE_HOSTS, HOST_TEXT_S, CHECK_STRING, 0 },
 	{ TABLE_HOSTS, HOST_LIST, CHECK_RANGE, TABLE_LISTS },
 	{ TABLE_HOSTS, HOST_HAS_CREDENTIAL, CHECK_BELOW, 2 },
+	{ TABLE_HOSTS, HOST_INDEX, CHECK_INDEX_OR_NONE, TABLE_INDEXES },
+	{ TABLE_INDEXES, INDEX_HEADS, CHECK_RANGE, TABLE_LISTS },
+	{ TABLE_INDEXES, INDEX_SHAPES, CHECK_RANGE, TABLE_SHAPES },
+	{ TABLE_SHAPES, SHAPE_KIND, CHECK_BELOW, SHAPE_KINDS },
+	{ TABLE_SHAPES, SHAPE_SLOTS, CHECK_RANGE, TABLE_SLOTS },
 	{ TABLE_LISTS, 0, CHECK_INDEX, TABLE_ROUTES },
 	{ TABLE_LITERALS, LITERAL_FAMILY, CHECK_BELOW, 7 },
 	{ TABLE_LITERALS, LITERAL_HOST, CHECK_INDEX, TABLE_HOSTS },
@@ -94,26 +103,6 @@ static const struct image_check checks[] = {
 const struct image_form inside_program = { IMAGE_PROGRAM, PROGRAM_TABLES, words,
 	checks, COUNT_OF(checks), PROGRAM_FLAGS };
 
-/* What the rows above cannot say. */
-static bool
-is_whole(const struct image *m)
-{
-	if (image_count(m, TABLE_NODES) == 0 ||
-	    image_count(m, TABLE_RULES) > LIMIT_POLICY_RULES)
-		return false;
-	for (uint32_t i = 0; i < image_count(m, TABLE_RULES); i++) {
-		if (image_word(m, TABLE_RULES, i, RULE_N_ROUTES) == 0)
-			return false;
-		uint32_t n = image_word(m, TABLE_RULES, i, RULE_N_CREDENTIALS);
-		for (uint32_t c = 0; c < n; c++)
-			if (image_word(m, TABLE_RULES, i,
-				RULE_CREDENTIALS + c) >=
-			    image_count(m, TABLE_CREDENTIALS))
-				return false;
-	}
-	return true;
-}
-
 void *
 inside_map(int fd, size_t *size, enum err *err)
 {
@@ -146,10 +135,13 @@ program_open(struct slice image, enum err *err)
 		*err = ERR_MEMORY;
 		return NULL;
 	}
-	if (!image_open(image, &inside_program, &p->image) ||
-	    !is_whole(&p->image)) {
+	if (!image_open(image, &inside_program, &p->image)) {
 		free(p);
 		*err = ERR_INTEGRITY;
+		return NULL;
+	}
+	if (!whole_program(&p->image, err)) {
+		free(p);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < program_n_rules(p) && !p->expires; i++)

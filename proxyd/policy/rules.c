@@ -2,6 +2,7 @@
 #include "policy/rules.h"
 #include "base/limits.h"
 #include "policy/gitrule.h"
+#include "policy/seek.h"
 #include "policy/walk.h"
 
 /* The reason for a rule's having come no further than that. */
@@ -49,49 +50,154 @@ allowed_by(struct ask *a, uint32_t rule)
 	return why != REASON_ALLOW ? why : carry_judge(a);
 }
 
-static enum reason
-judge_rules(struct ask *a, const struct walk_request *request)
+/*
+ * What was seen of the rules, in whatever order they were looked at.  Routes
+ * are numbered in the order of the file: the first is the least.
+ */
+struct tally {
+	/* The first route that came so far, or IMAGE_NONE: all the way, of
+	 * any rule; less far, of those that count for the nearest. */
+	uint32_t first[PROGRESS_ALL + 1];
+	enum progress enforced; /* what came furthest and is no report */
+	bool reached;		/* by any, a hidden one too */
+};
+
+static void
+tally_init(struct tally *t)
 {
-	enum progress best = PROGRESS_NONE, enforced = PROGRESS_SCHEME;
-	bool reached = false; /* by any, a hidden one too */
+	for (unsigned i = 0; i <= PROGRESS_ALL; i++)
+		t->first[i] = IMAGE_NONE;
+	t->enforced = PROGRESS_SCHEME;
+	t->reached = false;
+}
+
+static void
+count_route(struct tally *t, const struct image *m, uint32_t route,
+    const struct walk_request *request)
+{
+	if (route >= t->first[PROGRESS_ALL])
+		return; /* one before it decides */
+	enum progress come = walk_request(m, route, request);
+	if (come == PROGRESS_ALL) {
+		t->first[come] = route;
+		return;
+	}
+	/* As far as an earlier one came that counts: no news. */
+	if (t->reached && route > t->first[come] && come <= t->enforced)
+		return;
+	uint32_t rule = image_word(m, TABLE_ROUTES, route, ROUTE_RULE);
+	uint32_t flags = image_word(m, TABLE_RULES, rule, RULE_FLAG_BITS);
+	if ((flags & RULE_DENY) != 0)
+		return;
+	if (come >= PROGRESS_SCHEME)
+		t->reached = true;
+	if ((flags & RULE_HIDDEN) != 0)
+		return;
+	if ((flags & RULE_REPORT) == 0 && come > t->enforced)
+		t->enforced = come;
+	if (route < t->first[come])
+		t->first[come] = route;
+}
+
+/* The furthest that a route came which stands before the one that decides. */
+static enum progress
+furthest(const struct tally *t)
+{
+	unsigned come = PROGRESS_ALL - 1;
+
+	while (come != PROGRESS_NONE &&
+	    (t->first[come] == IMAGE_NONE ||
+		t->first[come] > t->first[PROGRESS_ALL]))
+		come--;
+	return (enum progress)come;
+}
+
+/* The routes whose path may fit; all whose path does are among them. */
+static void
+count_paths(struct tally *t, const struct ask *a,
+    const struct walk_request *request)
+{
+	struct seek s;
+
+	seek_init(&s, a->m, &a->found, a->f, a->f->port);
+	seek_path(&s, request->path, false);
+	if (request->git.is.service != GITPATH_NONE)
+		gitrule_seek(&s, &request->git);
+	for (uint32_t r = seek_next(&s); r != IMAGE_NONE; r = seek_next(&s))
+		count_route(t, a->m, r, request);
+}
+
+/*
+ * Of those whose path does not fit the first of each sort: none comes further
+ * than one of its sort before it.
+ */
+static void
+count_heads(struct tally *t, const struct ask *a,
+    const struct walk_request *request)
+{
 	struct walk w;
 
-	walk_init(&w, a->m, &a->found, a->f);
-	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
-		enum progress come = walk_request(a->m, r, request);
-		/* As far as others came that count: no news. */
-		if (reached && come <= best && come <= enforced)
-			continue;
-		uint32_t rule = image_word(a->m, TABLE_ROUTES, r, ROUTE_RULE);
-		uint32_t flags =
-		    image_word(a->m, TABLE_RULES, rule, RULE_FLAG_BITS);
-		if (come == PROGRESS_ALL) {
-			a->v.rule = rule;
-			if ((flags & RULE_REPORT) == 0)
-				a->v.nearest = VERDICT_NONE;
-			else if (a->unenforced == REASON_ALLOW)
-				a->unenforced = rules_reason(a, enforced);
-			return (flags & RULE_DENY) != 0 ? REASON_DENY_RULE :
-							  allowed_by(a, rule);
-		}
-		if (come >= PROGRESS_SCHEME && (flags & RULE_DENY) == 0)
-			reached = true;
-		if ((flags & (RULE_DENY | RULE_REPORT | RULE_HIDDEN)) == 0 &&
-		    come > enforced)
-			enforced = come;
-		if (come > best && (flags & (RULE_DENY | RULE_HIDDEN)) == 0) {
-			best = come;
-			a->v.nearest = rule;
-		}
-	}
+	walk_init_heads(&w, a->m, &a->found, a->f);
+	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
+		count_route(t, a->m, r, request);
+}
+
+static uint32_t
+rule_of(const struct ask *a, uint32_t route)
+{
+	return image_word(a->m, TABLE_ROUTES, route, ROUTE_RULE);
+}
+
+/* No rule fits. */
+static enum reason
+refuse(struct ask *a, const struct tally *t)
+{
+	enum progress best = furthest(t);
+
+	if (best != PROGRESS_NONE)
+		a->v.nearest = rule_of(a, t->first[best]);
 	/*
 	 * The connection is one that some rule could allow, if only one that
 	 * is hidden: what is missing is no port and no scheme, unless it is
 	 * the upgrade.
 	 */
 	if (best < PROGRESS_SCHEME)
-		best = reached ? PROGRESS_SCHEME : PROGRESS_PORT;
+		best = t->reached ? PROGRESS_SCHEME : PROGRESS_PORT;
 	return rules_reason(a, best);
+}
+
+/* The rule fits, and does no more than report: what is missing otherwise. */
+static void
+report(struct ask *a, const struct tally *t)
+{
+	enum progress best = furthest(t);
+
+	if (best != PROGRESS_NONE)
+		a->v.nearest = rule_of(a, t->first[best]);
+	if (a->unenforced == REASON_ALLOW)
+		a->unenforced = rules_reason(a, t->enforced);
+}
+
+static enum reason
+judge_rules(struct ask *a, const struct walk_request *request)
+{
+	struct tally t;
+
+	tally_init(&t);
+	count_paths(&t, a, request);
+	uint32_t first = t.first[PROGRESS_ALL];
+	if (first == IMAGE_NONE || walk_is_report(a->m, first))
+		count_heads(&t, a, request);
+	if (first == IMAGE_NONE)
+		return refuse(a, &t);
+	uint32_t rule = rule_of(a, first);
+	a->v.rule = rule;
+	if (walk_is_report(a->m, first))
+		report(a, &t);
+	else
+		a->v.nearest = VERDICT_NONE;
+	return walk_is_deny(a->m, first) ? REASON_DENY_RULE :
+					   allowed_by(a, rule);
 }
 
 /* A path with escapes needs room to be folded; most have none. */

@@ -2,6 +2,7 @@
 #include "policy/walk.h"
 #include "base/limits.h"
 #include "policy/gitrule.h"
+#include "policy/heads.h"
 #include "policy/inside.h"
 #include "policy/method.h"
 #include "policy/pathglob.h"
@@ -9,23 +10,78 @@
 #include "policy/querycond.h"
 #include "wire/urlpath.h"
 
-void
-walk_init(struct walk *w, const struct image *m,
-    const struct host_matches *found, const struct facts *f)
+static void
+begin(struct walk *w, const struct image *m, const struct facts *f)
 {
 	w->m = m;
 	w->f = m->timed ? f : NULL;
 	w->n = 0;
+	w->plain = false;
+}
+
+static void
+add_list(struct walk *w, uint32_t at, uint32_t end, bool deny_only)
+{
+	w->lists[w->n].at = at;
+	w->lists[w->n].end = end;
+	w->lists[w->n].deny_only = deny_only;
+	w->n++;
+	w->plain = w->n == 1 && w->f == NULL && !deny_only;
+}
+
+void
+walk_init(struct walk *w, const struct image *m,
+    const struct host_matches *found, const struct facts *f)
+{
+	begin(w, m, f);
 	for (uint32_t i = 0; i < found->n; i++) {
-		uint32_t host = found->at[i].host;
-		uint32_t at = image_word(m, TABLE_HOSTS, host, HOST_LIST);
-		uint32_t n = image_word(m, TABLE_HOSTS, host, HOST_N_LIST);
-		w->lists[w->n].at = at;
-		w->lists[w->n].end = at + n;
-		w->lists[w->n].deny_only = found->at[i].deny_only;
-		w->n++;
+		const uint8_t *host =
+		    image_record(m, TABLE_HOSTS, found->at[i].host);
+		uint32_t at = image_at(host, HOST_LIST);
+		add_list(w, at, at + image_at(host, HOST_N_LIST),
+		    found->at[i].deny_only);
 	}
-	w->plain = w->n == 1 && w->f == NULL && !w->lists[0].deny_only;
+}
+
+void
+walk_init_heads(struct walk *w, const struct image *m,
+    const struct host_matches *found, const struct facts *f)
+{
+	begin(w, m, f);
+	for (uint32_t i = 0; i < found->n; i++) {
+		struct heads_range heads = heads_of(m, found->at[i].host);
+		add_list(w, heads.at, heads.end, found->at[i].deny_only);
+	}
+}
+
+/* The first place from `at` on with a route of at least that number. */
+static uint32_t
+find_route(const struct image *m, uint32_t at, uint32_t end, uint32_t route)
+{
+	while (at < end) {
+		uint32_t mid = at + (end - at) / 2;
+		if (image_word(m, TABLE_LISTS, mid, 0) < route)
+			at = mid + 1;
+		else
+			end = mid;
+	}
+	return at;
+}
+
+/* The routes of a rule have numbers in a row. */
+void
+walk_init_rule(struct walk *w, const struct image *m,
+    const struct host_matches *found, const struct facts *f, uint32_t rule)
+{
+	uint32_t first = image_word(m, TABLE_RULES, rule, RULE_ROUTES);
+	uint32_t last = first + image_word(m, TABLE_RULES, rule, RULE_N_ROUTES);
+
+	walk_init(w, m, found, f);
+	for (uint32_t i = 0; i < w->n; i++) {
+		uint32_t at = w->lists[i].at, end = w->lists[i].end;
+		w->lists[i].at = find_route(m, at, end, first);
+		w->lists[i].end = find_route(m, at, end, last);
+	}
 }
 
 bool
@@ -126,7 +182,7 @@ walk_kind(const struct image *m, const struct host_matches *found,
 {
 	struct walk w;
 
-	walk_init(&w, m, found, NULL);
+	walk_init_heads(&w, m, found, NULL);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
 		if (image_word(m, TABLE_ROUTES, r, ROUTE_PORT) == port)
 			return scheme_kind(scheme_of(m, r));
@@ -241,7 +297,7 @@ policy_judges_value(const struct program *p, struct slice host,
 	struct walk w;
 
 	hostset_match(&p->image, host, &found);
-	walk_init(&w, &p->image, &found, NULL);
+	walk_init_heads(&w, &p->image, &found, NULL);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
 		uint32_t rule =
 		    image_word(&p->image, TABLE_ROUTES, r, ROUTE_RULE);
@@ -261,7 +317,7 @@ policy_may_upgrade(const struct program *p, struct slice host, uint16_t port)
 	struct walk w;
 
 	hostset_match(&p->image, host, &found);
-	walk_init(&w, &p->image, &found, NULL);
+	walk_init_heads(&w, &p->image, &found, NULL);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
 		if (!walk_is_deny(&p->image, r) &&
 		    scheme_is_upgrade(scheme_of(&p->image, r)) &&

@@ -36,9 +36,21 @@ struct walk {
 	} lists[HOSTSET_MATCHES_MAX];
 };
 
-/* Without those that have expired at the time of `f`; NULL: with them. */
+/*
+ * All routes.  Without those that have expired at the time of `f`; NULL: with
+ * them.  For people's questions: the number of rules has no limit that is
+ * small.
+ */
 void walk_init(struct walk *w, const struct image *m,
     const struct host_matches *found, const struct facts *f);
+
+/* The heads of them (policy/heads.h): enough for what no path decides. */
+void walk_init_heads(struct walk *w, const struct image *m,
+    const struct host_matches *found, const struct facts *f);
+
+/* Those of one rule. */
+void walk_init_rule(struct walk *w, const struct image *m,
+    const struct host_matches *found, const struct facts *f, uint32_t rule);
 
 /* The next route, or IMAGE_NONE.  Those that cannot count are left out. */
 uint32_t walk_next_of_several(struct walk *w);

@@ -7,6 +7,7 @@
  * have now: seeds in files were once of a form before, and nothing behind the
  * head was looked at.
  */
+#include "../unit/no_index.h"
 #include "base/buf.h"
 #include "fuzz_bed.h"
 #include "policy/address.h"
@@ -122,6 +123,40 @@ ask_git_rule(const struct program *p, uint32_t rule)
 		touch(wr_slice(&w));
 }
 
+/* What was taken is decided by its index as by each route in turn. */
+static void
+compare(const struct program *p)
+{
+	static const char *const paths[] = { "/1", "/2/x", "/x/3", "/x/y/4",
+		"/x/5/y", "/66", "/77", "/8/x/9", "/repos/b/c", "/none",
+		"/secret/x" };
+	struct slice whole = program_image(p);
+	uint8_t *copy = malloc(whole.n);
+	struct facts f = { .kind = FACTS_REQUEST,
+		.now_s = 1800000000,
+		.port = 443,
+		.scheme = SCHEME_HTTPS,
+		.host = SLICE("a.test"),
+		.has_sni = true,
+		.sni = SLICE("a.test"),
+		.method = SLICE("GET") };
+	enum err err;
+
+	CHECK(copy != NULL);
+	memcpy(copy, whole.p, whole.n);
+	no_index(copy);
+	struct program *plain = program_open(slice_of(copy, whole.n), &err);
+	for (size_t i = 0; i < COUNT_OF(paths) && plain != NULL; i++) {
+		f.path = slice_of_str(paths[i]);
+		struct verdict v = policy_decide(p, &f);
+		struct verdict w = policy_decide(plain, &f);
+		CHECK(v.reason == w.reason && v.rule == w.rule &&
+		    v.nearest == w.nearest);
+	}
+	program_free(plain);
+	free(copy);
+}
+
 static void
 ask_program(struct slice image)
 {
@@ -131,6 +166,7 @@ ask_program(struct slice image)
 
 	if (p == NULL)
 		return;
+	compare(p);
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		ask(p, slice_of_str(names[i]));
 	for (size_t i = 0; i < COUNT_OF(names); i++)
@@ -241,6 +277,13 @@ static const char policy[] =
     "      - allow: tcp://db.test:5432\n"
     "        addresses: [10.1.2.0/24]\n"
     "      - allow: https://10.0.0.1/**\n"
+    "      - allow: [https://a.test/1, https://a.test/2/**, "
+    "https://a.test/*/3,\n"
+    "          https://a.test/**/4, https://a.test/**/5/**, "
+    "https://a.test/6*,\n"
+    "          https://a.test/*7, https://a.test/8/*/9, "
+    "https://a.test:8443/**,\n"
+    "          https://a.test/repos/a, https://a.test/repos/b/**]\n"
     "      - allow: https://**\n"
     "        report: true\n";
 

@@ -34,12 +34,12 @@ TAILS = ['/info/refs?service=git-upload-pack', '/info/refs',
 API = ['contents/x', 'git/refs', 'issues', 'pulls/1/merge', 'pulls', '']
 
 
-def random_rule(r, i):
+def random_rule(r, i, globs=GLOBS):
     host = r.choice(HOSTS)
     roll = r.random()
     rule = {'name': 'r%d' % i}
     if roll < .15:
-        rule['deny'] = 'git+https://%s/%s' % (host, r.choice(GLOBS))
+        rule['deny'] = 'git+https://%s/%s' % (host, r.choice(globs))
         return rule
     if roll < .35:
         host = r.choice(HOSTS + ['api.github.com'] * 2)
@@ -50,7 +50,7 @@ def random_rule(r, i):
             rule['methods'] = 'any'
         rule['encoded_slash'] = r.random() < .5
         return rule
-    rule['allow'] = 'git+https://%s/%s' % (host, r.choice(GLOBS))
+    rule['allow'] = 'git+https://%s/%s' % (host, r.choice(globs))
     rule['fetch'] = r.random() < .6
     rule['archive'] = r.random() < .2
     if r.random() < .6 or not (rule['fetch'] or rule['archive']):
@@ -251,10 +251,20 @@ def decide(rules, ask, command=None):
     return best, '-'
 
 
-def random_ask(r):
+NUMBERED = ['acme/p%d' % i for i in range(12)] + ['Acme/P3', 'acme/p1*']
+
+
+def many_rules(r):
+    """So many of a host that they are not looked at in turn."""
+    return [random_rule(r, i, NUMBERED * 4 + GLOBS[4:])
+            for i in range(r.randint(60, 120))]
+
+
+def random_ask(r, numbered=()):
     if r.random() < .2:
         host = r.choice(['api.github.com', 'lab.test'])
-        name = r.choice(['acme/app', 'ACME/App', 'acme/lib', 'other/x'])
+        name = r.choice(['acme/app', 'ACME/App', 'acme/lib', 'other/x',
+                         *numbered])
         tail = r.choice(API)
         if host == 'lab.test':
             tail = tail.replace('contents', 'repository/files')
@@ -265,7 +275,7 @@ def random_ask(r):
                              '/repositories/17/' + tail, '/graphql'])
         return r.choice(['GET', 'POST', 'PUT']), host, path.rstrip('/') or \
             '/', None
-    name = r.choice(NAMES + ['acme/%C3%84', 'other/x'])
+    name = r.choice(NAMES + ['acme/%C3%84', 'other/x', *numbered])
     if r.random() < .4:
         name += r.choice(['.git', '.GIT', '/.git'])
     path, mark, query = ('/' + name + r.choice(TAILS)).partition('?')
@@ -277,13 +287,16 @@ def main():
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 400
     r = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
     lines, wanted = [], []
-    for _ in range(count):
-        rules = [random_rule(r, i) for i in range(r.randint(1, 5))]
+    for i in range(count):
+        many = i % 16 == 0
+        rules = many_rules(r) if many else \
+            [random_rule(r, i) for i in range(r.randint(1, 5))]
         text = json.dumps({'version': 1, 'policies': {'p': {'rules': rules}}})
         lines.append('policy ' + text.encode().hex())
         wanted.append(('ok', rules, None))
         for _ in range(40):
-            ask, command = random_ask(r), None
+            ask = random_ask(r, NUMBERED[:-1] if many else ())
+            command = None
             if ask[2].endswith('/git-receive-pack') and ask[3] is None and \
                     r.random() < .8:
                 command = r.choice(['create', 'update', 'delete']), \

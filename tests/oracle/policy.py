@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 from language import (EARLIER, LATER, asked_last, conflict, decide,
-                      is_upgrade, methods)
+                      is_upgrade, methods, patterns, split)
 
 # -- random ones --------------------------------------------------------------
 
@@ -42,21 +42,23 @@ def random_passed(r):
                      'tcp://%s:443', 'tcp://%s:80']) % r.choice(NAMES)
 
 
-def random_pattern(r):
+def random_pattern(r, hosts, segments):
     scheme = r.choice(['https', 'https', 'https', 'http', 'wss'])
     port = r.choice(['', '', '', ':8443', ':80'])
-    path = '' if r.random() < .1 else '/' + '/'.join(some(r, GLOBBED, 0, 3))
+    path = '' if r.random() < .1 else '/' + '/'.join(
+        some(r, segments, 0 if hosts is HOSTS else 1, 3))
     if path != '/' and r.random() < .1:
         path += '/'
-    return '%s://%s%s%s' % (scheme, r.choice(HOSTS), port, path)
+    return '%s://%s%s%s' % (scheme, r.choice(hosts), port, path)
 
 
-def random_rule(r, i):
+def random_rule(r, i, hosts=HOSTS, segments=GLOBBED):
     kind = 'deny' if r.random() < .25 else 'allow'
-    if r.random() < .2:
+    if hosts is HOSTS and r.random() < .2:
         return {'name': 'r%d' % i, kind: [random_passed(r)]}
-    rule = {'name': 'r%d' % i, kind: [random_pattern(r) for _ in
-                                      range(r.choice([1, 1, 1, 2]))]}
+    rule = {'name': 'r%d' % i,
+            kind: [random_pattern(r, hosts, segments)
+                   for _ in range(r.choice([1, 1, 1, 2]))]}
     if is_upgrade(rule):
         rule[kind] = [p.replace('https:', 'wss:').replace('http:', 'ws:')
                       for p in rule[kind]]
@@ -77,6 +79,33 @@ def random_rule(r, i):
         rule['report'] = 'all' if set(methods(rule)) - {'GET', 'HEAD'} else \
             r.choice(['all', True])
     return rule
+
+
+def many_rules(r):
+    """So many of few hosts that they are not looked at in turn."""
+    hosts = r.sample(HOSTS[:3] + HOSTS[-5:], r.randint(1, 3))
+    numbered = ['p%d' % i for i in range(12)]
+    segments = numbered * 2 + ['*', '**', 'p1*', '*-x', 'a%2Fp1', 'b']
+    return [random_rule(r, i, hosts, segments)
+            for i in range(r.randint(20, 60))]
+
+
+def near(r, rules):
+    """A request that a pattern of theirs fits, or nearly."""
+    scheme, host, port, path = split(r.choice(patterns(r.choice(rules))))
+    ask = random_ask(r)
+    if len(ask) < 6:  # of what passes unread
+        return ask
+    host = host.replace('**', r.choice(['x', 'x.y', '_x'])).replace(
+        '*', r.choice(['x', 'xn--q', 'b']))
+    if '.' not in host or r.random() < .1:
+        host = ask[2]
+    parts = [r.choice(['p1', 'b', 'p3']) if s == '**' else
+             s.replace('*', r.choice(['a', '1', 'p3']))
+             for s in (path or '/**').split('/')[1:]]
+    if r.random() < .2:
+        parts[r.randrange(len(parts))] = r.choice(['p1', 'p2', 'b', 'c'])
+    return ask[0], scheme, host, port, '/' + '/'.join(parts), ask[5]
 
 
 def quoted(v):
@@ -157,14 +186,16 @@ def main():
     seed = int((sys.argv[3:] + [random.randrange(1 << 32)])[0])
     r = random.Random(seed)
     lines, wanted = [], []
-    for _ in range(n):
-        rules = [random_rule(r, i) for i in range(r.randint(1, 8))]
+    for i in range(n):
+        many = i % 16 == 0
+        rules = many_rules(r) if many else \
+            [random_rule(r, i) for i in range(r.randint(1, 8))]
         text = yaml_of(rules, r)
         lines.append('policy ' + text.encode().hex())
         bad = conflict(asked_last(rules))
         wanted.append(('error' if bad else 'ok', text, None))
         for _ in range(0 if bad else 60):
-            ask = random_ask(r)
+            ask = near(r, rules) if many else random_ask(r)
             method, scheme, host, port, path, query = ask
             url = '%s://%s:%d%s' % (scheme, host, port, path)
             url += '?' + query if query else ''
