@@ -97,20 +97,23 @@ def test_a_faulty_certificate_is_told_over_h2(bed, origin):
 
 
 def test_an_origin_that_changes_its_mind_fails_one_request(bed, origin):
+    """From HTTP/2 to HTTP/1.1; the way back fails none."""
     here = bed(RULES)
 
-    def change():
-        origin.speaks['a.mixed.test'] = ['http/1.1']
+    def change(*speaks):
+        return lambda: origin.speaks.update({'a.mixed.test': speaks})
 
-    origin.then['/last'] = change
-    got = here.run('; '.join(curl('a.mixed.test', p)
-                             for p in ('/last', '/lost', '/new')))
+    origin.then.update({'/last': change('http/1.1'),
+                        '/back': change('h2', 'http/1.1')})
+    got = here.run('; '.join(curl('a.mixed.test', p) for p in (
+        '/last', '/lost', '/new', '/back', '/more')))
     lines = got.out.split('\n')
     assert lines[:2] == ['h2 GET /last', '2 200'], got
     assert 'another version of HTTP' in got.out and '2 502' in lines, got
-    assert lines[-3:] == ['http/1.1 GET /new', '1.1 200', ''], got
+    assert got.out.endswith(''.join('http/1.1 GET %s\n1.1 200\n' % p
+                                    for p in ('/new', '/back', '/more'))), got
     assert [r for s in origin.seen for r in s['requests']] == \
-        [('GET', '/last'), ('GET', '/new')]
+        [('GET', p) for p in ('/last', '/new', '/back', '/more')]
 
 
 def test_http_1_1_required_is_passed_on_and_remembered(bed, origin):
