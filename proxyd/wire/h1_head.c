@@ -189,8 +189,11 @@ split_request_line(struct slice in, size_t *at, struct http_request *req,
 	req->method = slice_of(in.p + from, space[0] - from);
 	req->raw_target =
 	    slice_of(in.p + space[0] + 1, space[1] - space[0] - 1);
-	if (!read_version(slice_of(in.p + space[1] + 1, i - space[1] - 1),
-		&req->is_http10))
+	struct slice version = slice_of(in.p + space[1] + 1, i - space[1] - 1);
+	if (slice_eq(version, SLICE("HTTP/2.0")))
+		return malformed(fail, "HTTP/2 that no ALPN agreed on",
+		    space[1] + 1);
+	if (!read_version(version, &req->is_http10))
 		return malformed(fail, "version not HTTP/1.1 or 1.0",
 		    space[1] + 1);
 	*at = i + 2;
