@@ -39,6 +39,11 @@
 	X(H2_CLIENT_WINDOWS, 524288, "... of all of a client's connection together") \
 	X(H2_UPSTREAM_WINDOW, 1048576, "window of an answer's body on HTTP/2: an origin may be far") \
 	X(H2_UPSTREAM_WINDOWS, 4194304, "... of all of an upstream connection together") \
+	X(H2_WIDE_LINKS, 16, "upstream connections of a sandbox that have so much; others have:") \
+	X(H2_NARROW_WINDOWS, 262144, "window of all of such a connection together") \
+	X(H2_SILENT_MS, 15000, "an upstream connection with open streams is silent, either way: a PING; it is looked at as often") \
+	X(H2_PING_MS, 10000, "for its answer, or for any byte")                \
+	X(H2_PING_AGAIN_MS, 310000, "before another: servers of gRPC end who asks more often than each 5 minutes") \
 	X(H2_CLOGGED, 8, "upstream connections to one origin whose window is full of unread answers, before one of them is used") \
 	X(H2_HEADS_SIZE, 1048576, "heads of all requests of an HTTP/2 connection together") \
 	X(H2_CONTINUATIONS, 8, "CONTINUATION frames of one head")              \

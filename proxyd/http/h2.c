@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <stdlib.h>
 
 #include <event2/event.h>
 
 #include "base/clock.h"
+#include "http/h2_alive.h"
 #include "http/h2_part.h"
 
 /* Turns of one step: an owner that is told may have put something. */
@@ -63,6 +65,7 @@ h2_fail(struct h2_conn *c, enum reason reason, const char *text)
 	if (c->broken)
 		return;
 	timer_stop(&c->limit);
+	h2_alive_stop(c);
 	c->broken = c->has_news = true;
 	if (c->reason == REASON_ALLOW) {
 		c->reason = reason;
@@ -270,6 +273,13 @@ flush(struct h2_conn *c)
 		h2_fail(c, c->reason, "connection ended");
 }
 
+static void
+tell_request(struct h2_conn *c, struct h2_stream *s)
+{
+	assert(c->is_server);
+	c->ops->on_request(c, &s->base, c->arg);
+}
+
 /* The owners may do anything from here, h2_close() too. */
 static void
 tell(struct h2_conn *c)
@@ -285,7 +295,7 @@ tell(struct h2_conn *c)
 		if (is_new && (c->closed || c->code != H2_NO_ERROR))
 			stream_close(&s->base);
 		else if (is_new)
-			c->ops->on_request(c, &s->base, c->arg);
+			tell_request(c, s);
 		else
 			stream_tell(&s->base);
 	}
@@ -354,6 +364,7 @@ reaped(struct loop_item *item)
 
 	event_free(c->kick);
 	timer_release(&c->limit);
+	h2_alive_release(c);
 	free(c);
 }
 
@@ -402,6 +413,7 @@ h2_accept(struct loop *l, struct stream *bytes, const struct h2_conn_ops *ops,
 		c->ops = ops;
 		c->arg = arg;
 		c->is_server = true;
+		c->windows = LIMIT_H2_CLIENT_WINDOWS;
 	}
 	return start(l, bytes, c, err);
 }
@@ -415,54 +427,9 @@ h2_connect(struct loop *l, struct stream *bytes, const struct h2_conn_ops *ops,
 	if (c != NULL) {
 		c->ops = ops;
 		c->arg = arg;
+		c->windows = LIMIT_H2_UPSTREAM_WINDOWS;
 	}
 	return start(l, bytes, c, err);
-}
-
-void
-h2_offer_connect(struct h2_conn *c)
-{
-	c->offer_connect = true;
-}
-
-struct stream *
-h2_open(struct h2_conn *c, enum err *err)
-{
-	if (!h2_may_open(c)) {
-		*err = ERR_FULL;
-		return NULL;
-	}
-	struct h2_stream *s = h2_stream_new(c);
-	if (s == NULL) {
-		*err = ERR_MEMORY;
-		return NULL;
-	}
-	h2_stream_count(s);
-	return &s->base;
-}
-
-void
-h2_shut(struct h2_conn *c)
-{
-	static const uint8_t opaque[8] = "duenna.";
-
-	if (c->we_left || c->broken || c->closed)
-		return;
-	c->we_left = true;
-	if (c->is_server) {
-		c->pinged = true;
-		(void)nghttp2_submit_shutdown_notice(c->session);
-		(void)nghttp2_submit_ping(c->session, NGHTTP2_FLAG_NONE,
-		    opaque);
-	}
-	h2_wake(c);
-}
-
-void
-h2_end_abuse(struct h2_conn *c, const char *text)
-{
-	(void)h2_note_fault(c, H2_ENHANCE_YOUR_CALM, REASON_H2_ABUSE, text);
-	h2_fail(c, REASON_H2_ABUSE, text);
 }
 
 void

@@ -9,6 +9,8 @@
  *  - nghttp2 is entered by a step of ours alone; its callbacks only record.
  *  - Every kind of frame has a budget, on both sides; the peer that spends it
  *    gets GOAWAY(ENHANCE_YOUR_CALM): broken, REASON_H2_ABUSE.
+ *  - An upstream with open streams that is silent is asked by a PING; without
+ *    an answer it is broken, REASON_UP_RESPONSE (h2_alive.c).
  *  - What a peer breaks of the protocol of the connection is broken,
  *    REASON_H2_PROTOCOL.  What it breaks of HTTP is for the readers of heads.
  *
@@ -49,6 +51,8 @@ MUST_USE struct h2_conn *h2_connect(struct loop *l, struct stream *bytes,
 
 /* Of a server, before the loop runs: extended CONNECT is offered (RFC 8441). */
 void h2_offer_connect(struct h2_conn *c);
+/* Of the side that asks, before the loop runs: less may come unread. */
+void h2_narrow(struct h2_conn *c);
 /* The peer's SETTINGS have come. */
 bool h2_is_ready(const struct h2_conn *c);
 /* The peer, a server, offers extended CONNECT; known when ready. */

@@ -41,7 +41,7 @@ h2_is_clogged(const struct h2_conn *c)
 {
 	return !c->closed &&
 	    nghttp2_session_get_effective_recv_data_length(c->session) >
-	    LIMIT_H2_UPSTREAM_WINDOWS / 4 * 3;
+	    c->windows / 4 * 3;
 }
 
 unsigned

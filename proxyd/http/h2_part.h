@@ -93,6 +93,7 @@ struct h2_conn {
 	struct h2_memory memory;  /* the session's */
 	struct timer limit;	  /* of a head that comes; else of rest */
 	struct event *kick;	  /* owned; a step soon */
+	struct h2_alive *alive;	  /* owned; NULL: no stream was ever open */
 	const struct h2_conn_ops *ops;
 	void *arg;
 	struct h2_streams streams, touched, news;
@@ -100,6 +101,7 @@ struct h2_conn {
 	unsigned n_begun;    /* streams that nghttp2 has */
 	uint32_t n_requests; /* of a client's, ever; the id of the last: */
 	int32_t last_id;
+	int32_t windows; /* DATA that may come unread, over all streams */
 	bool is_server;
 	bool offer_connect;
 	bool in_head;		 /* one has begun that is not whole */
@@ -166,10 +168,8 @@ int h2_on_not_sent(nghttp2_session *session, const nghttp2_frame *frame,
 
 /* A new one, on c->streams.  NULL: no memory. */
 struct h2_stream *h2_stream_new(struct h2_conn *c);
-/* It has, or will have, an owner. */
-void h2_stream_count(struct h2_stream *s);
-/* Its owner is to be told. */
-void h2_stream_news(struct h2_stream *s);
+void h2_stream_count(struct h2_stream *s); /* it has, or will have, an owner */
+void h2_stream_news(struct h2_stream *s);  /* who is to be told */
 /* Nothing comes or goes any more; unless both ends were there already. */
 void h2_stream_break(struct h2_stream *s, enum reason reason, const char *text);
 /* DATA that came.  False: no memory. */

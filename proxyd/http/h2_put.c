@@ -22,8 +22,6 @@ h2_submit_settings(struct h2_conn *c)
 {
 	const int32_t window =
 	    c->is_server ? LIMIT_H2_CLIENT_WINDOW : LIMIT_H2_UPSTREAM_WINDOW;
-	const int32_t all =
-	    c->is_server ? LIMIT_H2_CLIENT_WINDOWS : LIMIT_H2_UPSTREAM_WINDOWS;
 	nghttp2_settings_entry e[] = {
 		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, (uint32_t)window },
 		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, LIMIT_HEAD_SIZE },
@@ -49,7 +47,7 @@ h2_submit_settings(struct h2_conn *c)
 	    nghttp2_submit_settings(c->session, NGHTTP2_FLAG_NONE, e, n);
 	return error != 0 ? error :
 			    nghttp2_session_set_local_window_size(c->session,
-				NGHTTP2_FLAG_NONE, 0, all);
+				NGHTTP2_FLAG_NONE, 0, c->windows);
 }
 
 /* --- lists ---------------------------------------------------------------- */
