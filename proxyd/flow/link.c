@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "flow/link.h"
+#include <assert.h>
+
 #include "flow/choose.h"
+#include "flow/link.h"
 #include "http/h2_stream.h"
 
 struct link {
@@ -12,6 +14,7 @@ struct link {
 	uint64_t number;	 /* the later, the larger */
 	uint64_t n_used;	 /* requests that it got */
 	bool retired;		 /* no other gets it */
+	bool is_wide;		 /* one of sandbox->n_wide_links */
 	struct asked *asked;	 /* the dial; NULL: not, or answered */
 	struct stream *reaching; /* owned: the handshake goes on */
 	struct h2_conn *conn;	 /* owned; NULL: it is not up yet */
@@ -46,8 +49,11 @@ link_close(struct link *l, enum reason reason, const char *detail)
 	struct sandbox *sb = l->sandbox;
 	struct request *r;
 
+	/* Else somebody would be refused for no reason. */
+	assert(reason != REASON_ALLOW || TAILQ_EMPTY(&l->waits));
 	LIST_REMOVE(l, entry);
 	sb->n_upstreams--;
+	sb->n_wide_links -= l->is_wide;
 	sb->asks->cancel(sb->asks_arg, l->asked);
 	l->asked = NULL;
 	stream_close(l->reaching);
@@ -133,15 +139,25 @@ may_give(const struct link *l, const struct request *r)
 	return h2_is_ready(l->conn) || (l->n_used == 0 && !r->x.upgrade);
 }
 
+/* The first of those that wait who may have a stream now; NULL: none. */
+static struct request *
+next_one(const struct link *l)
+{
+	struct request *r;
+
+	TAILQ_FOREACH(r, &l->waits, wait)
+		if (may_give(l, r))
+			return r;
+	return NULL;
+}
+
 /* To all that wait.  Those for whom there is no room look for another. */
 static void
 give_all(struct link *l)
 {
 	struct request *r;
 
-	while ((r = TAILQ_FIRST(&l->waits)) != NULL) {
-		if (!may_give(l, r))
-			return;
+	while ((r = next_one(l)) != NULL) {
 		leave(l, r);
 		if (h2_may_open(l->conn))
 			give(l, r);
@@ -195,8 +211,16 @@ take_up(struct link *l, struct stream *s)
 	l->cookie = s->tag;
 	memcpy(l->address, s->peer, sizeof(l->address));
 	l->conn = h2_connect(l->sandbox->loop, s, &ops, l, &err);
-	if (l->conn == NULL)
+	if (l->conn == NULL) {
 		link_close(l, REASON_INTERNAL, err_text(err));
+		return;
+	}
+	/* What all of them may have unread is bounded. */
+	l->is_wide = l->sandbox->n_wide_links < LIMIT_H2_WIDE_LINKS;
+	if (l->is_wide)
+		l->sandbox->n_wide_links++;
+	else
+		h2_narrow(l->conn);
 }
 
 /* It does not speak any more what the clients were given, who go on with it. */

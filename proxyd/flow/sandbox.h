@@ -62,6 +62,7 @@ struct sandbox {
 	struct pool *pool;  /* owned */
 	LIST_HEAD(link_list, link) links;    /* owned; see flow/link.h */
 	uint64_t last_link;		     /* the number given last */
+	unsigned n_wide_links;		     /* with a window of full size */
 	struct choices choices;		     /* owned */
 	struct pipes pipes;		     /* owned; of what passes unread */
 	struct hold_file holds[LIMIT_HOLDS]; /* owned */

@@ -45,6 +45,8 @@ on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 		h->n_heads++;
 		h->n_trailers += frame->headers.cat == NGHTTP2_HCAT_HEADERS;
 	}
+	if (frame->hd.type == NGHTTP2_PING)
+		h->n_pings++;
 	if (frame->hd.type == NGHTTP2_RST_STREAM)
 		h->n_resets++;
 	if (frame->hd.type == NGHTTP2_GOAWAY)
@@ -114,7 +116,7 @@ h2peer_turn(struct h2peer *h)
 	const uint8_t *out;
 	ssize_t n;
 
-	if (h->session == NULL)
+	if (h->session == NULL || h->is_gone)
 		return;
 	if (p->got.n > h->seen) {
 		n = nghttp2_session_mem_recv(h->session, p->got.p + h->seen,

@@ -17,11 +17,12 @@ struct h2peer {
 	struct peer *peer;	  /* borrowed */
 	size_t seen;		  /* bytes of peer->got that were fed in */
 	bool is_over;		  /* it was told nonsense, or GOAWAY */
+	bool is_gone;		  /* it reads nothing and says nothing */
 	/* A server: requests that came whole and are not answered. */
 	int32_t asked[H2PEER_STREAMS];
 	size_t n_asked;
 	/* What it was told, over all streams. */
-	size_t n_heads, n_trailers, n_ends, n_resets, n_data;
+	size_t n_heads, n_trailers, n_ends, n_resets, n_data, n_pings;
 	size_t n_secret; /* fields and bodies with `needle` in them */
 	const char *needle;
 	struct h2text *texts; /* owned; the bodies that it sends */

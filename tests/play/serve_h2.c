@@ -12,10 +12,12 @@ static const char policy[] =
     "      - {allow: 'https://api.test/**', methods: any}\n"
     "      - {allow: 'http://ok.test/**', methods: any}\n";
 
+#define UPSTREAMS (LIMIT_H2_WIDE_LINKS + 2)
+
 struct scene {
 	struct bed bed;
 	struct world w;
-	struct h2peer client, upstream[4];
+	struct h2peer client, upstream[UPSTREAMS];
 };
 
 static void
@@ -24,7 +26,7 @@ turn(struct scene *s)
 	for (int i = 0; i < 4; i++) {
 		world_turn(&s->w);
 		h2peer_turn(&s->client);
-		for (size_t j = 0; j < s->w.n_upstreams && j < 4; j++) {
+		for (size_t j = 0; j < s->w.n_upstreams && j < UPSTREAMS; j++) {
 			if (s->upstream[j].session == NULL)
 				h2peer_begin(&s->upstream[j], &s->w.upstream[j],
 				    true);
@@ -142,6 +144,41 @@ another_link_is_made_where_one_takes_no_more(void **state)
 	finish(s);
 }
 
+/* What origins may send unread is bounded over all links of a sandbox. */
+static void
+links_have_a_budget_of_windows(void **state)
+{
+	struct scene *s = begin("api.test", true);
+	const nghttp2_settings_entry one = {
+		NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 1
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UPSTREAMS; i++) {
+		struct h2peer *h = &s->upstream[i];
+		if (i != 0)
+			ask(s, "/a");
+		assert_int_equal(s->w.n_upstreams, i + 1);
+		assert_int_equal(nghttp2_submit_settings(h->session,
+				     NGHTTP2_FLAG_NONE, &one, 1),
+		    0);
+		if (i == 0)
+			ask(s, "/a");
+		turn(s);
+		assert_int_equal(nghttp2_session_get_remote_window_size(
+				     h->session),
+		    i < LIMIT_H2_WIDE_LINKS ? LIMIT_H2_UPSTREAM_WINDOWS :
+					      LIMIT_H2_NARROW_WINDOWS);
+	}
+	/* One that ends gives its share back. */
+	assert_true(h2peer_answer(&s->upstream[0], "200", NULL, false));
+	turn(s);
+	pass(s, LIMIT_POOL_IDLE_MS);
+	assert_true(s->w.upstream[0].closed);
+	assert_int_equal(s->w.sandbox->n_wide_links, LIMIT_H2_WIDE_LINKS - 1);
+	finish(s);
+}
+
 static void
 a_dial_that_fails_is_told_to_all_who_wait(void **state)
 {
@@ -222,6 +259,94 @@ a_broken_protocol_ends_the_flow_with_its_reason(void **state)
 	finish(s);
 }
 
+/* Answers that nobody reads fill the window of a link; see flow/link.c. */
+static void
+fill(struct scene *s, size_t upstream)
+{
+	static char text[LIMIT_H2_UPSTREAM_WINDOW + 1];
+	const size_t n = LIMIT_H2_UPSTREAM_WINDOWS / LIMIT_H2_UPSTREAM_WINDOW;
+
+	memset(text, 'a', sizeof(text) - 1);
+	for (size_t i = 0; i < n; i++)
+		ask(s, "/a");
+	assert_int_equal(s->w.n_upstreams, upstream + 1);
+	assert_int_equal(s->upstream[upstream].n_asked, n);
+	while (h2peer_answer(&s->upstream[upstream], "200", text, false))
+		continue;
+	for (int i = 0; i < 20; i++)
+		turn(s);
+}
+
+static void
+links_that_are_clogged_are_gone_round_up_to_a_limit(void **state)
+{
+	struct scene *s = begin("api.test", true);
+
+	(void)state;
+	s->w.client->window = 0;
+	for (size_t i = 0; i < LIMIT_H2_CLOGGED; i++)
+		fill(s, i);
+	/* Now one of them is used, and no other made. */
+	ask(s, "/b");
+	assert_int_equal(s->w.n_upstreams, LIMIT_H2_CLOGGED);
+	finish(s);
+}
+
+static void
+a_silent_upstream_is_asked_now_and_then(void **state)
+{
+	struct scene *s = begin("api.test", true);
+	const uint64_t look = LIMIT_H2_SILENT_MS;
+
+	(void)state;
+	ask(s, "/a");
+	pass(s, look); /* the request itself went */
+	pass(s, look - 1);
+	assert_int_equal(s->upstream[0].n_pings, 0);
+	pass(s, 1);
+	assert_int_equal(s->upstream[0].n_pings, 1);
+	pass(s, LIMIT_H2_PING_MS);
+	for (uint64_t ms = LIMIT_H2_PING_MS; ms + look < LIMIT_H2_PING_AGAIN_MS;
+	     ms += look)
+		pass(s, look);
+	assert_int_equal(s->upstream[0].n_pings, 1);
+	pass(s, look);
+	assert_int_equal(s->upstream[0].n_pings, 2);
+	/* Alive all the time. */
+	assert_true(h2peer_answer(&s->upstream[0], "200", "hello", false));
+	turn(s);
+	assert_int_equal(s->client.n_ends, 1);
+	assert_int_equal(s->client.n_resets, 0);
+	finish(s);
+}
+
+static void
+an_upstream_that_is_gone_is_not_waited_for(void **state)
+{
+	struct scene *s = begin("api.test", true);
+
+	(void)state;
+	/* The first is answered: then a link is as one from the pool. */
+	ask(s, "/a");
+	assert_true(h2peer_answer(&s->upstream[0], "200", "hello", false));
+	turn(s);
+	s->upstream[0].is_gone = true;
+	ask(s, "/b");
+	pass(s, LIMIT_H2_SILENT_MS); /* the watch of the first request */
+	pass(s, LIMIT_H2_SILENT_MS);
+	pass(s, LIMIT_H2_PING_MS - 1);
+	assert_int_equal(s->w.n_upstreams, 1);
+	pass(s, 1);
+	/* What does no harm twice is asked once more, elsewhere. */
+	assert_int_equal(s->w.n_upstreams, 2);
+	s->upstream[1].is_gone = true;
+	for (int i = 0; i < 3; i++)
+		pass(s, LIMIT_H2_SILENT_MS);
+	assert_int_equal(s->w.n_upstreams, 2);
+	assert_true(is_recorded(s, "request.end deny up.response 502\n"));
+	finish(s);
+}
+
 static void
 it_is_not_spoken_in_the_clear(void **state)
 {
@@ -239,11 +364,16 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_share_a_link_that_ends_when_idle),
 		cmocka_unit_test(another_link_is_made_where_one_takes_no_more),
+		cmocka_unit_test(links_have_a_budget_of_windows),
 		cmocka_unit_test(a_dial_that_fails_is_told_to_all_who_wait),
 		cmocka_unit_test(what_is_refused_is_tried_once_more_elsewhere),
 		cmocka_unit_test(an_idle_client_is_told_to_go_and_then_cut),
 		cmocka_unit_test(
 		    a_broken_protocol_ends_the_flow_with_its_reason),
+		cmocka_unit_test(
+		    links_that_are_clogged_are_gone_round_up_to_a_limit),
+		cmocka_unit_test(a_silent_upstream_is_asked_now_and_then),
+		cmocka_unit_test(an_upstream_that_is_gone_is_not_waited_for),
 		cmocka_unit_test(it_is_not_spoken_in_the_clear),
 	};
 
