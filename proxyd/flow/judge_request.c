@@ -151,14 +151,15 @@ read_request(struct request *r)
 	}
 }
 
-static void
-put_what(struct request *r, struct buf *out)
+void
+request_put_what(struct request *r)
 {
 	const struct facts *f = &r->facts;
 	struct slice host = f->host.n != 0 ? f->host : f->sni;
 	bool v6 = host.n != 0 && memchr(host.p, ':', host.n) != NULL;
+	struct buf *out = &r->x.refusal.what;
 
-	if (f->method.n == 0)
+	if (f->method.n == 0 || out->n != 0)
 		return;
 	refusal_put_escaped(out, f->method, 40);
 	buf_putf(out, " %s://",
@@ -179,7 +180,7 @@ explain(struct request *r)
 	const struct verdict *v = &r->verdict;
 
 	refusal->reason = v->reason;
-	put_what(r, &refusal->what);
+	request_put_what(r);
 	if (r->generation == NULL)
 		return;
 	const struct program *p = r->generation->program;
@@ -270,8 +271,6 @@ prepare(struct request *r)
 {
 	struct exchange *x = &r->x;
 
-	/* Should something fail later, that answer says this much. */
-	put_what(r, &x->refusal.what);
 	x->host = &r->host;
 	x->path = r->facts.path;
 	x->port =

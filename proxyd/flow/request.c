@@ -25,6 +25,7 @@ request_sent(struct exchange *x, void *arg)
 void
 request_refusing(struct exchange *x UNUSED, void *arg)
 {
+	request_put_what(arg);
 	pushing_refusing(arg);
 	git_refusing(arg);
 }

@@ -102,6 +102,8 @@ void request_attach(struct exchange *x, void *arg);
 void request_sent(struct exchange *x, void *arg);
 bool request_answered(struct exchange *x, void *arg);
 void request_refusing(struct exchange *x, void *arg);
+/* What was asked for, into its refusal; once is enough. */
+void request_put_what(struct request *r);
 bool request_trailers(struct exchange *x, bool up,
     const struct field_list *fields, struct buf *head, struct parse_fail *fail);
 void request_keep(struct exchange *x, struct stream *s, void *arg);

@@ -154,13 +154,27 @@ field_may_trail(struct slice name, bool of_answer)
 	return true;
 }
 
-bool
-field_is_token_char(uint8_t c)
+/* Inline here: each byte of a head is asked about. */
+static inline bool
+is_token_char(uint8_t c)
 {
 	static const char marks[] = { '!', '#', '$', '%', '&', '\'', '*', '+',
 		'-', '.', '^', '_', '`', '|', '~' };
 
-	return ascii_is_alnum(c) || memchr(marks, c, sizeof(marks)) != NULL;
+	return ascii_is_alnum(c) || c == '-' ||
+	    memchr(marks, c, sizeof(marks)) != NULL;
+}
+
+static inline bool
+is_value_char(uint8_t c)
+{
+	return c == '\t' || (c >= ' ' && c != 0x7f);
+}
+
+bool
+field_is_token_char(uint8_t c)
+{
+	return is_token_char(c);
 }
 
 bool
@@ -175,7 +189,7 @@ field_is_token(struct slice s)
 bool
 field_is_value_char(uint8_t c)
 {
-	return c == '\t' || (c >= ' ' && c != 0x7f);
+	return is_value_char(c);
 }
 
 bool
@@ -209,7 +223,7 @@ take_name(struct slice in, size_t *n, struct parse_fail *fail)
 {
 	size_t i = 0;
 
-	while (i < in.n && field_is_token_char(in.p[i]))
+	while (i < in.n && is_token_char(in.p[i]))
 		i++;
 	if (i == in.n)
 		return PARSE_MORE;
@@ -237,7 +251,7 @@ field_take(struct slice in, struct field *f, size_t *used,
 	if (answer != PARSE_DONE)
 		return answer;
 	size_t end = name + 1;
-	while (end < in.n && field_is_value_char(in.p[end]))
+	while (end < in.n && is_value_char(in.p[end]))
 		end++;
 	if (end == in.n)
 		return PARSE_MORE;

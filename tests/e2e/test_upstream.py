@@ -13,6 +13,7 @@ def test_a_faulty_certificate_is_a_502_and_nothing_was_sent(bed, name):
                Bed.config(only='https://%s/**' % name))
     got = here.run('curl -sS -w "%%{http_code}" https://%s/x' % name)
     assert 'up.cert' in got.out and got.out.endswith('502'), got
+    assert 'duenna refused GET https://%s/x: ' % name in got.out, got
     assert ('`upstream: roots`' in got.out) == (
         name in ('selfsigned.test', 'untrusted.test')), got
     assert got.reasons()[-1] == 'up.cert', got
@@ -116,3 +117,4 @@ def test_an_origin_that_is_not_there_is_a_502(bed):
     here = bed('- allow: https://ok.test:4444/**')
     got = here.run('curl -sS -w "%{http_code}" https://ok.test:4444/x')
     assert got.reasons()[-1] == 'up.connect' and got.out.endswith('502'), got
+    assert 'duenna refused GET https://ok.test:4444/x: ' in got.out, got
