@@ -61,7 +61,10 @@ put_lfs(const struct request *r, const struct say *say, struct buf *out)
 	struct json j;
 
 	buf_init(&text, REFUSAL_TEXT_MAX);
-	say_whole(say, &r->facts, &r->verdict, &text);
+	if (is_denied(r))
+		say_whole(say, &r->facts, &r->verdict, &text);
+	else
+		refusal_put_body(&r->x.refusal, r->flow->name, NULL, &text);
 	json_init(&j, out);
 	json_object_begin(&j);
 	json_key_text(&j, "message", buf_slice(&text));
@@ -78,12 +81,13 @@ git_refusing(struct request *r)
 	if (r->git.service == GITPATH_NONE || refusal->type != NULL)
 		return;
 	const struct say say = { r->generation->program, r->flow->name };
-	if (!is_denied(r)) {
-		refusal_put_body(refusal, r->flow->name, NULL, &refusal->first);
-	} else if (r->git.service == GITPATH_LFS) {
+	if (r->git.service == GITPATH_LFS) {
 		put_lfs(r, &say, &refusal->first);
 		refusal->type = LFS_TYPE;
 		return;
+	}
+	if (!is_denied(r)) {
+		refusal_put_body(refusal, r->flow->name, NULL, &refusal->first);
 	} else {
 		say_discovery(&say, &r->facts, &r->verdict, &refusal->first);
 		put_slots(r, &refusal->first);

@@ -24,6 +24,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import answers  # noqa: E402
 import gitcgi  # noqa: E402
+import lfsd  # noqa: E402
 import pki  # noqa: E402
 
 RECORDED_BYTES = 65536      # of a connection, byte for byte; the rest is counted
@@ -167,7 +168,8 @@ class Connection:
                   trailers=req.trailers.decode('latin-1'))
         if self.origin.git and '.git/' in req.target:
             if not answers.said(self, req):
-                gitcgi.serve(self, req, self.origin.git)
+                lfs = '/info/lfs/' in req.target
+                (lfsd if lfs else gitcgi).serve(self, req, self.origin.git)
         else:
             call(self, req, args)
         return not self.close_after and \
