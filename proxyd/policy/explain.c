@@ -48,6 +48,9 @@ put_missing_rule(struct buf *out, const struct facts *f)
 {
 	struct facts whole = *f;
 
+	/* A rule of paths would let any branch be pushed. */
+	if (explain_git_missing(f, out))
+		return;
 	whole.path = (struct slice){ 0 };
 	buf_put_str(out, "; the missing rule: `- allow: ");
 	put_url(out, &whole);

@@ -18,4 +18,8 @@ void explain_put_rule(struct buf *out, const struct program *p, uint32_t rule);
 bool explain_git(const struct program *p, const struct facts *f,
     const struct verdict *v, struct buf *out);
 
+/* The rule that is missing for a fetch or a push; false, and nothing, if the
+ * request is neither. */
+bool explain_git_missing(const struct facts *f, struct buf *out);
+
 #endif

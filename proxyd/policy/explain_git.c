@@ -46,6 +46,27 @@ service_of(const struct facts *f)
 	return names[read_path(f).service];
 }
 
+static void
+put_missing(struct buf *out, const struct facts *f)
+{
+	buf_put_str(out, "; the missing rule: `- allow: ");
+	put_repository(out, f);
+	buf_put_str(out, "` with `fetch: true`, `push:` or both");
+}
+
+bool
+explain_git_missing(const struct facts *f, struct buf *out)
+{
+	enum gitpath_service service = read_path(f).service;
+
+	if (f->kind != FACTS_REQUEST || f->scheme != SCHEME_HTTPS ||
+	    f->upgrade || f->host.n == 0 ||
+	    (service != GITPATH_FETCH && service != GITPATH_PUSH))
+		return false;
+	put_missing(out, f);
+	return true;
+}
+
 /* That of the path that a reader finds in the policy, too. */
 static void
 put_no_repository(struct buf *out, const struct program *p,
@@ -59,9 +80,7 @@ put_no_repository(struct buf *out, const struct program *p,
 		buf_put_str(out, " allows ");
 		buf_put(out, program_rule(p, v->nearest).text);
 	}
-	buf_put_str(out, "; the missing rule: `- allow: ");
-	put_repository(out, f);
-	buf_put_str(out, "` with `fetch: true`, `push:` or both");
+	put_missing(out, f);
 }
 
 void

@@ -34,6 +34,14 @@ static const struct {
 	{ "GET", "https://evil.test/x",
 	    "no rule allows GET on https://evil.test/x; the missing rule: "
 	    "`- allow: https://evil.test/**`" },
+	{ "GET",
+	    "https://evil.test/a/b.git/info/refs?service=git-upload-pack",
+	    "no rule allows GET on https://evil.test/a/b.git/info/refs; the "
+	    "missing rule: `- allow: git+https://evil.test/a/b` with `fetch: "
+	    "true`, `push:` or both" },
+	{ "GET", "https://evil.test/a/b.git/HEAD",
+	    "no rule allows GET on https://evil.test/a/b.git/HEAD; the missing "
+	    "rule: `- allow: https://evil.test/**`" },
 	{ "GET", "http://evil.test:8080/x",
 	    "no rule allows GET on http://evil.test:8080/x; the missing rule: "
 	    "`- allow: http://evil.test:8080/**`" },
