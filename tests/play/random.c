@@ -12,7 +12,7 @@
 #include "load/load.h"
 #include "world.h"
 
-#define SEEDS 300
+#define SEEDS 400
 #define CLIENTS 4
 #define ACTIONS 600
 
@@ -28,13 +28,18 @@ static const char policy[] =
     "      - {allow: \"wss://api.test/**\", credential: token}\n"
     "      - {allow: \"ws://ok.test/**\", limits: {body: 1KiB}}\n"
     "      - {allow: tcp://db.test:5432}\n"
-    "      - {allow: tls://pin.test}\n";
+    "      - {allow: tls://pin.test}\n"
+    "      - allow: git+https://git.test/a/b\n"
+    "        forge: gitlab\n"
+    "        fetch: true\n"
+    "        push: {branches: [x], delete: true}\n"
+    "        credential: token\n";
 
 static const char config[] =
     "version: 1\n"
     "credentials:\n"
-    "  token: {kind: token, secret: {env: T}, only: [\"https://api.test/**\"]}"
-    "\n";
+    "  token: {kind: token, secret: {env: T}, only: [\"https://api.test/**\", "
+    "\"git+https://git.test/**\"]}\n";
 
 /* What clients say, cut anywhere; NAME is replaced by their host. */
 static const char *const asks[] = {
@@ -74,6 +79,57 @@ static const char switched[] =
     "Upgrade: websocket\r\n"
     "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\nhello";
 
+/* Of git: what it asks, and is answered. */
+#define ZERO "0000000000000000000000000000000000000000"
+#define ONES "1111111111111111111111111111111111111111"
+#define GIT_HOST " HTTP/1.1\r\nHost: git.test\r\n"
+#define PUSH                                  \
+	"POST /a/b/git-receive-pack" GIT_HOST \
+	"Content-Type: application/x-git-receive-pack-request\r\n"
+#define CREATE                                 \
+	"007e" ZERO " " ONES " refs/heads/x\0" \
+	"report-status side-band-64k0000"
+#define EMPTY_PACK                                             \
+	"PACK\0\0\0\2\0\0\0\0\x02\x9d\x08\x82\x3b\xd8\xa8\xea" \
+	"\xb5\x10\xad\x6a\xc7\x5c\x82\x3c\xfd\x3e\xd3\x1e"
+
+/* A constant, unlike SLICE(): with the NULs that stand in it. */
+#define TEXT(literal)                                           \
+	{                                                       \
+		(const uint8_t *)(literal), sizeof(literal) - 1 \
+	}
+
+static const struct slice git_asks[] = {
+	TEXT("GET /A/b/info/refs?service=git-upload-pack" GIT_HOST "\r\n"),
+	TEXT("GET /a/b/info/refs?service=git-receive-pack" GIT_HOST "\r\n"),
+	TEXT("GET /a/c/info/refs?service=git-upload-pack" GIT_HOST "\r\n"),
+	TEXT("POST /a/b.git/git-upload-pack" GIT_HOST
+	     "Content-Length: 4\r\n\r\n0000"),
+	TEXT(PUSH "Content-Length: 4\r\n\r\n0000"),
+	TEXT(PUSH "Content-Length: 162\r\n\r\n" CREATE EMPTY_PACK),
+	TEXT(PUSH "Transfer-Encoding: chunked\r\n\r\n82\r\n" CREATE
+		  "\r\n20\r\n" EMPTY_PACK "\r\n0\r\n\r\n"),
+	TEXT(PUSH "Content-Length: 116\r\n\r\n0070" ONES " " ZERO
+		  " refs/heads/x\0report-status0000"),
+	TEXT(PUSH "Content-Length: 116\r\n\r\n0070" ZERO " " ONES
+		  " refs/heads/y\0report-status0000"),
+};
+
+static const struct slice git_answers[] = {
+	TEXT("HTTP/1.1 200 OK\r\nContent-Length: 45\r\nContent-Type: "
+	     "application/x-git-upload-pack-advertisement\r\n\r\n"
+	     "000eversion 2\n000cls-refs\n000fbundle-uri\n0000"),
+	TEXT("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+	     "Content-Type: application/x-git-receive-pack-result\r\n\r\n2f"
+	     "\r\n002b\x01"
+	     "000eunpack ok\n0014ok refs/heads/x\n00000000\r\n"
+	     "0\r\n\r\n"),
+	TEXT("HTTP/1.1 401 No\r\nWWW-Authenticate: Basic\r\n"
+	     "Content-Length: 0\r\n\r\n"),
+	TEXT("HTTP/1.1 301 No\r\nLocation: /a/c\r\nContent-Length: 0\r\n"
+	     "\r\n"),
+};
+
 struct dice {
 	uint32_t state;
 };
@@ -85,22 +141,64 @@ roll(struct dice *d, uint32_t sides)
 	return (d->state >> 8) % sides;
 }
 
+/* Often whole, sometimes not. */
+static void
+say_bytes(struct peer *p, struct slice text, struct dice *d)
+{
+	if (roll(d, 9) == 0)
+		text.n = roll(d, (uint32_t)text.n + 1);
+	buf_put(&p->sends, text);
+}
+
 static void
 say(struct peer *p, const char *text, const char *name, struct dice *d)
 {
 	const char *at = strstr(text, "NAME");
-	size_t n = strlen(text);
 
 	if (at != NULL) {
 		buf_put(&p->sends, slice_of(text, (size_t)(at - text)));
 		buf_put_str(&p->sends, name);
 		text = at + 4;
-		n = strlen(text);
 	}
-	/* Often whole, sometimes not. */
-	if (roll(d, 9) == 0)
-		n = roll(d, (uint32_t)n + 1);
-	buf_put(&p->sends, slice_of(text, n));
+	say_bytes(p, slice_of_str(text), d);
+}
+
+static bool is_git[WORLD_CLIENTS_MAX]; /* by the number of a client */
+
+static void
+ask(struct world *w, struct peer *c, struct dice *d)
+{
+	const char *name = c->is_tls ? "api.test" : "ok.test";
+
+	if (is_git[c - w->clients])
+		say_bytes(c, git_asks[roll(d, COUNT_OF(git_asks))], d);
+	else
+		say(c,
+		    roll(d, 16) == 0 ? upgrade : asks[roll(d, COUNT_OF(asks))],
+		    name, d);
+}
+
+static bool
+has(const struct peer *p, const char *text)
+{
+	return p->got.n != 0 &&
+	    memmem(p->got.p, p->got.n, text, strlen(text)) != NULL;
+}
+
+/* Mostly one that git or a WebSocket goes on with. */
+static void
+answer(struct peer *u, struct dice *d)
+{
+	if (has(u, "websocket"))
+		say(u, switched, "", d);
+	else if (has(u, "git.test") && roll(d, 8) == 0)
+		say_bytes(u, git_answers[roll(d, COUNT_OF(git_answers))], d);
+	else if (has(u, "receive-pack HTTP"))
+		say_bytes(u, git_answers[1], d);
+	else if (has(u, "upload-pack HTTP"))
+		say_bytes(u, git_answers[0], d);
+	else
+		say(u, answers[roll(d, COUNT_OF(answers))], "", d);
 }
 
 static void
@@ -143,24 +241,17 @@ act(struct world *w, struct dice *d)
 	struct peer *u = &w->upstream[w->n_upstreams == 0 ?
 		0 :
 		roll(d, (uint32_t)w->n_upstreams)];
-	const char *name = c->is_tls ? "api.test" : "ok.test";
 
 	switch (roll(d, 10)) {
 	case 0:
 	case 1:
 	case 2:
-		say(c,
-		    roll(d, 16) == 0 ? upgrade : asks[roll(d, COUNT_OF(asks))],
-		    name, d);
+		ask(w, c, d);
 		break;
 	case 3:
 	case 4:
 	case 5:
-		if (u->got.n != 0 &&
-		    memmem(u->got.p, u->got.n, "websocket", 9) != NULL)
-			say(u, switched, "", d);
-		else
-			say(u, answers[roll(d, COUNT_OF(answers))], "", d);
+		answer(u, d);
 		break;
 	case 6:
 		c->ends = c->ends || roll(d, 8) == 0;
@@ -189,13 +280,14 @@ connect_one(struct world *w)
 		const char *name;
 		uint16_t port;
 	} places[] = { { "api.test", 443 }, { "ok.test", 80 },
-		{ "pin.test", 443 }, { "db.test", 5432 } };
-	size_t i =
-	    w->n_clients % 6 < 4 ? w->n_clients % 2 : w->n_clients % 6 - 2;
+		{ "pin.test", 443 }, { "db.test", 5432 }, { "git.test", 443 } };
+	static const size_t order[] = { 0, 4, 1, 4, 0, 4, 1, 2, 3 };
+	size_t i = order[w->n_clients % COUNT_OF(order)];
 	struct slice name = slice_of_str(places[i].name);
 	struct ip dst;
 
 	assert_true(program_address(p, name, &dst));
+	is_git[w->n_clients] = i == 4;
 	world_connect(w, &dst, places[i].port);
 	if (places[i].port == 443)
 		world_put_hello(&w->client->sends, name,
@@ -248,17 +340,19 @@ compile(struct buf *image)
 }
 
 /* Clients that got bytes behind a 101. */
+static const char behind[] = "xOo=\r\nConnection: Upgrade\r\n"
+			     "Upgrade: websocket\r\n\r\nhello";
+
+/* Clients that got this. */
 static size_t
-n_switched(const struct world *w)
+n_with(const struct world *w, const char *text)
 {
-	static const char behind[] = "xOo=\r\nConnection: Upgrade\r\n"
-				     "Upgrade: websocket\r\n\r\nhello";
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->n_clients; i++) {
 		const struct buf *got = &w->clients[i].got;
 		n += got->n != 0 &&
-		    memmem(got->p, got->n, behind, strlen(behind)) != NULL;
+		    memmem(got->p, got->n, text, strlen(text)) != NULL;
 	}
 	return n;
 }
@@ -268,6 +362,7 @@ flows_survive_random_peers(void **state)
 {
 	struct buf image;
 	size_t finished = 0, requests = 0, passed = 0, tunnels = 0;
+	size_t adverts = 0, reports = 0;
 
 	(void)state;
 	for (uint32_t seed = 1; seed <= SEEDS; seed++) {
@@ -284,7 +379,9 @@ flows_survive_random_peers(void **state)
 			w.clients[i].ends = true;
 		}
 		finished += world_n_accounted(&w);
-		tunnels += n_switched(&w);
+		tunnels += n_with(&w, behind);
+		adverts += n_with(&w, "000eversion 2\n000cls-refs\n0000");
+		reports += n_with(&w, "0014ok refs/heads/x");
 		world_release(&w);
 		assert_int_equal(world_n_accounted(&w), w.n_clients);
 		requests += w.n_allowed;
@@ -294,10 +391,11 @@ flows_survive_random_peers(void **state)
 	}
 	print_message(
 	    "# %zu flows ended by themselves, %zu requests allowed, %zu "
-	    "passed unread, %zu upgraded\n",
-	    finished, requests, passed, tunnels);
+	    "passed unread, %zu upgraded, %zu advertised, %zu pushed\n",
+	    finished, requests, passed, tunnels, adverts, reports);
 	assert_true(finished > SEEDS && requests > SEEDS &&
-	    passed > SEEDS / 2 && tunnels > SEEDS / 10);
+	    passed > SEEDS / 5 && tunnels > SEEDS / 10 &&
+	    adverts > SEEDS / 10 && reports > SEEDS / 10);
 }
 
 int
