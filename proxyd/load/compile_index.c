@@ -332,8 +332,9 @@ put_shapes(struct host_index *x)
 	build_word(x->b, TABLE_INDEXES, x->n_shapes);
 	for (uint32_t i = 0; i < x->n_shapes; i++) {
 		const struct shape *s = &x->shapes[i];
-		/* Two lists for three routes: most are short. */
-		uint32_t n_lists = counts[i] + counts[i] / 2 + 1;
+		/* Most are empty: what a request looks for is mostly in none
+		 * of its shapes' lists but one, and costs a match if it is. */
+		uint32_t n_lists = 4 * counts[i] + 1;
 		build_word(x->b, TABLE_SHAPES, s->kind);
 		build_word(x->b, TABLE_SHAPES, s->front);
 		build_word(x->b, TABLE_SHAPES, s->back);
