@@ -33,17 +33,18 @@ is_encoded(struct field_list *fields)
 }
 
 enum reason
-git_lfs_check(const struct request *r, const char **detail)
+git_lfs_check(struct request *r, const char **detail)
 {
-	struct http_request req = r->x.req;
+	struct http_request *req = &r->x.req;
 
 	if (!r->verdict.allow || !git_lfs_is_batch(r))
 		return REASON_ALLOW;
 	*detail = "a batch of LFS that is encoded, or has no body";
-	if (is_encoded(&req.fields) || req.body == HTTP_BODY_NONE)
+	if (is_encoded(&req->fields) || req->body == HTTP_BODY_NONE)
 		return REASON_GIT_MALFORMED;
 	*detail = "a batch of LFS over the limit";
-	return req.body == HTTP_BODY_LENGTH && req.length > LIMIT_LFS_ASK_SIZE ?
+	return req->body == HTTP_BODY_LENGTH &&
+		req->length > LIMIT_LFS_ASK_SIZE ?
 	    REASON_LIMIT_BYTES :
 	    REASON_ALLOW;
 }

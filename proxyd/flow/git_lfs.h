@@ -18,7 +18,7 @@ bool git_lfs_is_batch(const struct request *r);
  * Could its body be read at all?  REASON_ALLOW, or why not, and *detail.  For
  * what is no batch there is nothing to say.
  */
-enum reason git_lfs_check(const struct request *r, const char **detail);
+enum reason git_lfs_check(struct request *r, const char **detail);
 
 /* It is allowed: read its body on its way up.  False: no memory. */
 MUST_USE bool git_lfs_prepare(struct request *r);
