@@ -34,8 +34,7 @@ static const struct {
 	{ "GET", "https://evil.test/x",
 	    "no rule allows GET on https://evil.test/x; the missing rule: "
 	    "`- allow: https://evil.test/**`" },
-	{ "GET",
-	    "https://evil.test/a/b.git/info/refs?service=git-upload-pack",
+	{ "GET", "https://evil.test/a/b.git/info/refs?service=git-upload-pack",
 	    "no rule allows GET on https://evil.test/a/b.git/info/refs; the "
 	    "missing rule: `- allow: git+https://evil.test/a/b` with `fetch: "
 	    "true`, `push:` or both" },
