@@ -368,7 +368,7 @@ set_callbacks(nghttp2_session_callbacks *cb)
 }
 
 static void
-set_options(nghttp2_option *o)
+set_options(const struct h2_conn *c, nghttp2_option *o)
 {
 	nghttp2_option_set_no_auto_window_update(o, 1);
 	nghttp2_option_set_no_http_messaging(o, 1);
@@ -379,6 +379,9 @@ set_options(nghttp2_option *o)
 		nghttp2_option_set_user_recv_extension_type(o, (uint8_t)type);
 	/* What we write may be longer than what we read. */
 	nghttp2_option_set_max_send_header_block_length(o, 2 * LIMIT_HEAD_SIZE);
+	/* A sandbox is near: on that way a table costs more than its bytes. */
+	if (c->is_server)
+		nghttp2_option_set_max_deflate_dynamic_table_size(o, 0);
 }
 
 int
@@ -393,7 +396,7 @@ h2_session_new(struct h2_conn *c)
 	    nghttp2_option_new(&options) != 0)
 		goto out;
 	set_callbacks(callbacks);
-	set_options(options);
+	set_options(c, options);
 	error = (c->is_server ? nghttp2_session_server_new3 :
 				nghttp2_session_client_new3)(&c->session,
 	    callbacks, c, options, &memory);

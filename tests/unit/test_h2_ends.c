@@ -154,6 +154,31 @@ h2_head_is_whole_in_time(void **state)
 	clock_set(0, 0);
 }
 
+static void
+h2_answers_leave_no_table(void **state)
+{
+	(void)state;
+	struct field_list fields = { .n = 0 };
+	struct http_new_response r = { .status = 200, .fields = &fields };
+	struct http_request req;
+	BOTH;
+
+	assert_true(field_add(&fields, SLICE("etag"), SLICE("an answer's")));
+	struct stream *up = h2_bed_ask(&b.client, "GET", true);
+	h2_bed_turn(&b);
+	h2_bed_read(b.server.s[0], &req);
+	assert_true(h2_put_response(b.server.s[0], &r, true));
+	h2_bed_turn(&b);
+	assert_int_equal(h2_bed_status(up), 200);
+	assert_int_equal(nghttp2_session_get_hd_deflate_dynamic_table_size(
+			     b.server.c->session),
+	    0);
+	assert_int_equal(nghttp2_session_get_hd_inflate_dynamic_table_size(
+			     b.client.c->session),
+	    0);
+	h2_bed_release(&b);
+}
+
 /* Pages of nghttp2's large blocks that cost memory now. */
 static size_t
 pages_of(const struct h2_conn *c)
@@ -320,6 +345,7 @@ main(void)
 		cmocka_unit_test(h2_lost_connection_breaks_its_streams),
 		cmocka_unit_test(h2_request_behind_goaway_may_be_asked_again),
 		cmocka_unit_test(h2_head_is_whole_in_time),
+		cmocka_unit_test(h2_answers_leave_no_table),
 		cmocka_unit_test(h2_idle_connection_gives_memory_back),
 		cmocka_unit_test(h2_stream_closed_at_any_time_is_cleared_away),
 		cmocka_unit_test(h2_close_of_a_stream_is_a_reset),
