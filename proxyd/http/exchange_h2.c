@@ -34,7 +34,7 @@ read_response(struct exchange *x, struct parse_fail *fail)
 static bool
 put_response(struct exchange *x, struct http_new_response *r)
 {
-	bool end = r->status >= 200 && x->res.body == HTTP_BODY_NONE;
+	bool end = r->status >= 200 && r->body == HTTP_BODY_NONE;
 
 	x->bytes_down += x->answer_head.n;
 	return h2_put_response(x->client, r, end);

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+import h2origin
 from bed import TREE, Bed
 
 URL = 'https://git.test/acme/widgets.git'
@@ -385,7 +386,7 @@ def test_a_server_that_may_not_need_the_end_sees_nothing_before(made):
                    'git push -q origin HEAD:refs/heads/agent/x && echo good; '
                    'git commit -q --amend -m z; '
                    'head -c 3000000 /dev/urandom >big && git add big && '
-                   'git commit -q --amend -m z && '
+                   'git commit -q --amend --allow-empty -m z; '
                    'git push -f origin HEAD:refs/heads/agent/x')
     assert got.out == 'good\n' and got.exit == 1, got
     assert '! [remote rejected] HEAD -> agent/x (duenna: ' in got.err and \
@@ -393,3 +394,26 @@ def test_a_server_that_may_not_need_the_end_sees_nothing_before(made):
     (post,) = posts(here)
     assert [n for n, _ in post['fields'] if n == 'Content-Length'], post
     assert here.duenna('audit', 'verify', got.log)[0] == 0, got
+
+
+# questions go over HTTP/1.1, which this origin does not speak
+READ_AGENT = PROVEN.replace('keep: [".github/**"],', '')
+
+
+def test_pushes_over_http2_as_over_http1(made, peers):
+    here = made(READ_AGENT.replace('git.test', 'a.h2.test:4443'))
+    with h2origin.Origin(4443, peers.pki, git=peers.git):
+        got = here.run(
+            CLONE.replace('git.test', 'a.h2.test:4443') + COMMIT +
+            'git push -q origin HEAD:refs/heads/agent/x && ' + COMMIT +
+            'head -c 1300000 /dev/urandom | split -b 90000 && git add x* && '
+            'git commit -qm big && git push -q origin HEAD:refs/heads/agent/x '
+            '&& echo good; git push origin HEAD:main; '
+            'git commit -q --amend --allow-empty -m z; '
+            'git push -f origin HEAD:refs/heads/agent/x')
+    assert got.out == 'good\n' and got.exit == 1, got
+    assert '! [remote rejected] HEAD -> main (duenna: not among' in got.err
+    assert '! [remote rejected] HEAD -> agent/x (duenna: ' in got.err, got
+    assert {r['verdict'] for r in got.find(event='push.end')} == \
+        {'allow', 'deny'}, got
+    assert refs(here) == ['refs/heads/agent/x', 'refs/heads/main'], got
