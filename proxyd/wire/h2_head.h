@@ -74,7 +74,8 @@ MUST_USE enum parse h2_trailers_take(struct slice list, enum reason reason,
  * Append the list of a new head: pseudo fields, then the fields in their order
  * with names in lower case, length, credentials last and never to be indexed.
  * Gone are the fields of FIELD_NOT_UPSTREAM, of FIELD_NOT_TO_CLIENT in a
- * response, but `te: trailers`.
+ * response, but `te: trailers`, and before a body what `trailer` announces, if
+ * it may trail.
  */
 void h2_put_request_list(struct wr *w, const struct http_new_request *r);
 void h2_put_response_list(struct wr *w, const struct http_new_response *r);

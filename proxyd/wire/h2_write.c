@@ -51,6 +51,25 @@ put_number(struct wr *w, struct slice name, uint64_t v)
 	end(w, at, name.n);
 }
 
+/* Names of trailers to come, in one field: servers in Go take no others. */
+static void
+put_trailer_names(struct wr *w, const struct field_list *fields, bool of_answer)
+{
+	struct field_walk walk = { 0 };
+	struct slice name;
+	size_t at;
+
+	if (!field_take_announced(fields, &walk, of_answer, &name))
+		return;
+	at = begin(w, SLICE("trailer"), false);
+	wr_bytes(w, name);
+	while (field_take_announced(fields, &walk, of_answer, &name)) {
+		wr_bytes(w, SLICE(","));
+		wr_bytes(w, name);
+	}
+	end(w, at, sizeof("trailer") - 1);
+}
+
 static void
 put_pseudo(struct wr *w, const struct http_new_request *r)
 {
@@ -89,6 +108,8 @@ h2_put_request_list(struct wr *w, const struct http_new_request *r)
 			continue;
 		put_field(w, f, ascii_eq_fold(f->name, SLICE("authorization")));
 	}
+	if (r->body != HTTP_BODY_NONE)
+		put_trailer_names(w, r->fields, false);
 	if (r->body == HTTP_BODY_LENGTH)
 		put_number(w, SLICE("content-length"), r->length);
 	for (size_t i = 0; i < r->n_credentials; i++)
@@ -107,6 +128,8 @@ h2_put_response_list(struct wr *w, const struct http_new_response *r)
 			continue;
 		put_field(w, f, is_cookie);
 	}
+	if (r->body != HTTP_BODY_NONE)
+		put_trailer_names(w, r->fields, true);
 	if (r->has_length)
 		put_number(w, SLICE("content-length"), r->length);
 }

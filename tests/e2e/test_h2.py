@@ -137,10 +137,12 @@ def test_a_length_that_is_not_true_completes_nothing(bed, origin, length):
 
 def test_trailers_go_both_ways(bed, origin):
     got = h2(bed(ANY), {'path': '/_echo', 'method': 'POST', 'body': 'abc',
+                        'fields': [['trailer', 'x-sum, host']],
                         'trailers': [['x-sum', '7']]},
              {'path': '/_trailers'}, {'path': '/_only'})
     echo, answer, only = got.h2['streams']
     assert echo['body'] == 'abc' and echo['trailers'] == [['x-sum', '7']], got
+    assert ['trailer', 'x-sum'] in origin.requests[0]['fields'], got
     assert answer['body'] == 'ok' and answer['ended'], got
     assert answer['trailers'] == [['grpc-status', '0'], ['x-more', 'yes']]
     assert only['ended'] and ['grpc-status', '5'] in only['fields'], got

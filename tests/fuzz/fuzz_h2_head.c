@@ -41,6 +41,7 @@ check_fields(const struct field_list *list, struct slice in, unsigned gone)
 		CHECK(field_is_token(f.name));
 		CHECK(!(field_class(f.name) & gone) ||
 		    slice_eq(f.name, SLICE("te")) ||
+		    slice_eq(f.name, SLICE("trailer")) ||
 		    slice_eq(f.name, SLICE("content-length")));
 		for (size_t j = 0; j < f.value.n; j++)
 			CHECK(field_is_value_char(f.value.p[j]));

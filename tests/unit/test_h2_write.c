@@ -11,6 +11,7 @@ h2_request_is_written_anew(void **state)
 				    ":scheme|https\n:path|/a?b=c\n"
 				    ":authority|OK.test.\n"
 				    "content-length|5\nx-forwarded-for|x\n"
+				    "trailer|Host, x-a\ntrailer|x-b\n"
 				    "te|trailers\n!secret|s\nauthorization|z\n"
 				    "http2-settings|x\nexpect|100-continue\n"
 				    "accept|\xe4\nalt-used|x\ncookie|a=1\n");
@@ -31,7 +32,7 @@ h2_request_is_written_anew(void **state)
 	    ":method|POST\n:scheme|https\n:path|/a?b=c\n"
 	    ":authority|ok.test\nte|trailers\n!secret|s\n!authorization|z\n"
 	    "expect|100-continue\naccept|\xe4\ncookie|a=1\n"
-	    "content-length|5\n!x-token|canary\n");
+	    "trailer|x-a,x-b\ncontent-length|5\n!x-token|canary\n");
 
 	r.n_credentials = 0;
 	r.parameters = parameters;
@@ -43,7 +44,8 @@ h2_request_is_written_anew(void **state)
 	assert_string_equal(text_of(wr_slice(&w)),
 	    ":method|POST\n:scheme|https\n!:path|/a?b=c&key=c%20d\n"
 	    ":authority|ok.test:8443\nte|trailers\n!secret|s\n"
-	    "!authorization|z\naccept|\xe4\ncookie|a=1\ncontent-length|5\n");
+	    "!authorization|z\naccept|\xe4\ncookie|a=1\n"
+	    "trailer|x-a,x-b\ncontent-length|5\n");
 	drop(list);
 }
 
@@ -95,13 +97,13 @@ h2_response_is_written_anew(void **state)
 	h2_put_response_list(&w, &r);
 	assert_string_equal(text_of(wr_slice(&w)),
 	    ":status|200\ncontent-type|a/b\n!set-cookie|a=1\n!x|y\n"
-	    "content-length|5\n");
+	    "trailer|x\ncontent-length|5\n");
 	r.skip_cookies = true;
 	r.has_length = false;
 	w.n = 0;
 	h2_put_response_list(&w, &r);
 	assert_string_equal(text_of(wr_slice(&w)),
-	    ":status|200\ncontent-type|a/b\n!x|y\n");
+	    ":status|200\ncontent-type|a/b\n!x|y\ntrailer|x\n");
 	/* What does not fit is not written in part. */
 	for (size_t max = 0; max < 40; max++) {
 		w = wr_of(room, max);
