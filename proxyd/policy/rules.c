@@ -213,9 +213,9 @@ judge_escaped(struct ask *a)
 
 /* Where some rule speaks of git, what a request is of git's comes first. */
 static NOINLINE enum reason
-judge_git(struct ask *a)
+judge_git(struct ask *a, uint8_t *folded)
 {
-	uint8_t folded[LIMIT_PATH_SIZE], lowered[LIMIT_PATH_SIZE];
+	uint8_t lowered[LIMIT_PATH_SIZE];
 	struct walk_request request;
 
 	walk_prepare(&request, a->f, folded);
@@ -230,15 +230,24 @@ judge_git(struct ask *a)
 	return judge_rules(a, &request);
 }
 
+static NOINLINE enum reason
+judge_git_escaped(struct ask *a)
+{
+	uint8_t folded[LIMIT_PATH_SIZE];
+
+	return judge_git(a, folded);
+}
+
 enum reason
 rules_judge(struct ask *a)
 {
 	struct slice path = a->f->path;
+	bool escaped = path.n != 0 && memchr(path.p, '%', path.n) != NULL;
 	struct walk_request request;
 
 	if ((image_flags(a->m) & PROGRAM_GIT) != 0)
-		return judge_git(a);
-	if (path.n != 0 && memchr(path.p, '%', path.n) != NULL)
+		return escaped ? judge_git_escaped(a) : judge_git(a, NULL);
+	if (escaped)
 		return judge_escaped(a);
 	walk_prepare(&request, a->f, NULL);
 	return judge_rules(a, &request);
