@@ -162,9 +162,11 @@ is_followed(const struct walk_request *r, struct door *d, uint8_t *room)
 {
 	struct git_command c = { .kind = GIT_COMMAND_DELETE };
 
-	if (r->door.repository.n == 0)
+	/* Most doors delete nothing: no rule is looked for then. */
+	if (r->door.repository.n == 0 ||
+	    !gitapi_deletes(&r->door, d->f, room, &c.ref))
 		return false;
-	read_name(d, &r->door, room);
+	read_name(d, &r->door, room); /* in the room of the ref */
 	uint32_t route = first_of_git(d, denies_or_pushes);
 	if (route == IMAGE_NONE || record_of(d->m, route) == IMAGE_NONE)
 		return false;
