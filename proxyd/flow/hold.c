@@ -162,10 +162,13 @@ hold_size(const struct hold *h)
 	return h->size;
 }
 
-/* A file of which the disk takes no more. */
+/* The disk takes no more of it.  Who else writes there, as the scribe does, has
+ * the room at once. */
 static void
 fail_at_disk(struct hold *h, int error)
 {
+	give_back(h->file);
+	h->file = NULL;
 	fail(h, REASON_INTERNAL, "");
 	snprintf(h->detail, sizeof(h->detail),
 	    "a pack that has to wait cannot be kept on duenna's disk: %s",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a push has to show: duenna's own questions, and refs without names."""
 import base64
+import glob
 import os
 import signal
 import subprocess
@@ -8,7 +9,8 @@ import time
 
 import pytest
 
-from bed import Bed
+import h2origin
+from bed import TREE, Bed, give
 
 URL = 'https://git.test/acme/widgets.git'
 REPOSITORY = '/acme/widgets.git'
@@ -144,6 +146,20 @@ def test_what_the_origin_does_not_answer_is_not_shown(made, peers):
     assert got.exit == 0 and tips(here)['agent/y'] == before['agent/x'], got
 
 
+def test_an_origin_of_http2_alone_is_not_asked(made, peers):
+    here = made(RULE.replace('git.test', 'a.h2.test:4443'))
+    url = URL.replace('git.test', 'a.h2.test:4443')
+    with h2origin.Origin(4443, peers.pki, git=peers.git) as origin:
+        got = here.run(COMMITS.replace(URL, url))
+        assert got.exit == 0, got
+        before = tips(here)
+        got = here.run(FORWARD.replace(URL, url))
+    assert got.exit == 1 and tips(here) == before, got
+    assert set(got.reasons()) == {'git.update'}, got
+    assert {r['path'].rpartition('/')[2].partition('?')[0]
+            for r in origin.requests} == {'refs', 'git-receive-pack'}
+
+
 def test_a_worker_that_dies_while_it_asks_lets_nothing_through(made, peers):
     here = made(RULE)
     assert here.run(COMMITS).exit == 0
@@ -161,6 +177,93 @@ def test_a_worker_that_dies_while_it_asks_lets_nothing_through(made, peers):
     assert questions(here) and got.exit != 0, got
     assert tips(here) == before, got
     assert got.find(event='flow.end', reason='internal'), got
+
+
+# --------------------------------------------- packs that wait as a whole
+
+# of such a server it is not known whether it needs the last bytes
+WAITING = RULE.replace('gitlab', 'none').replace(
+    'widgets', 'widgets.git').replace('delete: true', 'max_file: 20MiB')
+GOOD = TREE + '/tests/git/hostile/good-plain-create'
+POST = ('curl -sS -X POST -T - -H '
+        '"Content-Type: application/x-git-receive-pack-request" ' +
+        URL + '/git-receive-pack')
+
+
+def waiting_files(here, worker):
+    """Sizes of the nameless files of duenna's state that it has open."""
+    found = []
+    for fd in os.listdir('/proc/%d/fd' % worker):
+        path = '/proc/%d/fd/%s' % (worker, fd)
+        try:
+            name = os.readlink(path)
+            if name.startswith(here.home + '/.local/state/duenna/') and \
+                    name.endswith(' (deleted)'):
+                found.append(os.stat(path).st_size)
+        except OSError:
+            pass
+    return found
+
+
+def wait_until(true):
+    deadline = time.monotonic() + 20
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert true()
+
+
+def state_of(here):
+    """The files that have a name there, but logs and locks."""
+    return {os.path.join(folder, name)
+            for folder, _, names in os.walk(here.home + '/.local')
+            for name in names if not folder.endswith(('/log', '/locks'))}
+
+
+@pytest.mark.parametrize('dies', ['worker', 'all'])
+def test_a_pack_that_waits_has_no_name(made, dies):
+    here = made(WAITING)
+    with open(GOOD, 'rb') as f:
+        body = f.read().replace(b'refs/heads/x', b'refs/heads/agent/x')
+    body = b'%04x' % (int(body[:4], 16) + 6) + body[4:]
+    with open(here.project + '/half', 'wb') as f:
+        f.write(body[:-30])
+    assert here.run('true').exit == 0
+    before = state_of(here)
+    running = here.start(['sh', '-c', '(cat half; sleep 20) | ' + POST])
+    wait_until(lambda: running.roles().get('worker') and any(
+        waiting_files(here, running.roles()['worker'][0])))
+    (worker,) = running.roles()['worker']
+    assert here.origin_requests() == []
+    os.kill(worker if dies == 'worker' else running.child.pid, signal.SIGKILL)
+    if dies == 'worker':
+        wait_until(lambda: running.roles().get('worker', [worker]) != [worker])
+        running.child.terminate()
+    running.wait()
+    assert state_of(here) <= before
+    assert here.origin_requests() == []
+    for log in here.logs():  # one has no end
+        os.unlink(log)
+
+
+def test_a_full_disk_refuses_a_pack_that_has_to_wait(made):
+    here = made(WAITING)
+    small = here.home + '/small'
+    os.mkdir(small)
+    subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=4m', 'small', small],
+                   check=True)
+    give(small)
+    got = here.run(COMMITS + ' && head -c 6000000 /dev/urandom >big && git add big && '
+                   'git commit -qm big && '
+                   'git push %s HEAD:refs/heads/agent/z; '
+                   'git push -q %s HEAD~1:refs/heads/agent/y && echo good' %
+                   (URL, URL), env={'XDG_STATE_HOME': small})
+    assert "cannot be kept on duenna's disk: No space left" in got.err, got
+    assert '! [remote rejected] HEAD -> agent/z (duenna: ' in got.err, got
+    assert got.out.endswith('good\n') and 'agent/z' not in tips(here), got
+    (log,) = glob.glob(small + '/duenna/log/*')
+    assert here.duenna('audit', 'verify', log)[0] == 0, got
+    assert any('agent/z' in line and '"deny"' in line
+               for line in open(log, encoding='utf-8')), got
 
 
 # ------------------------------------------------------------ hidden refs

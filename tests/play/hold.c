@@ -193,6 +193,9 @@ a_full_disk_is_an_end(void **state)
 	want_failed(h, REASON_INTERNAL,
 	    "a pack that has to wait cannot be kept on duenna's disk: No space "
 	    "left on device");
+	/* At once, since others want room there, too. */
+	assert_null(s->w.sandbox->holds[0].hold);
+	assert_false(hold_put(h, SLICE("x")));
 	hold_free(h);
 	/* What cannot be emptied is not used again. */
 	assert_int_equal(s->w.sandbox->holds[0].fd, -1);
