@@ -5,12 +5,11 @@
 #include "git/lfs.h"
 #include "policy/git.h"
 
-/* Of a question: all of it is held until it is whole. */
-struct ask_stage {
-	struct stage stage; /* first */
-	bool writes;	    /* the rule lets objects be uploaded */
-	size_t n;
-	uint8_t held[LIMIT_LFS_ASK_SIZE];
+/* A question: read as a whole, and what goes up instead. */
+struct git_lfs {
+	bool writes; /* the rule lets objects be uploaded */
+	size_t n, given;
+	uint8_t held[LIMIT_LFS_ASK_SIZE], written[LIMIT_LFS_ASK_SIZE];
 };
 
 struct answer_stage {
@@ -49,63 +48,99 @@ git_lfs_check(struct request *r, const char **detail)
 	    REASON_ALLOW;
 }
 
-static bool
-end_ask(struct ask_stage *s, struct buf *out, struct parse_fail *fail)
+bool
+git_lfs_prepare(struct request *r)
 {
-	uint8_t written[LIMIT_LFS_ASK_SIZE];
-	struct wr w = wr_of(written, sizeof(written));
-	struct lfs_ask ask;
+	struct git_rule says;
 
-	if (lfs_ask_read(slice_of(s->held, s->n), &ask, &w, fail) != PARSE_DONE)
+	if (!git_lfs_is_batch(r))
+		return true;
+	r->lfs = calloc(1, sizeof(*r->lfs));
+	if (r->lfs == NULL)
 		return false;
-	if (ask.upload && !s->writes) {
-		*fail = (struct parse_fail){ REASON_GIT_SERVICE,
-			"the rule has `lfs: read`: nothing is uploaded", 0 };
-		return false;
-	}
-	return buf_put(out, wr_slice(&w));
+	r->lfs->writes =
+	    git_rule(r->generation->program, r->verdict.rule, &says) &&
+	    says.lfs_write;
+	r->x.reads = true;
+	return true;
 }
 
-static bool
-take_ask(struct stage *stage, struct slice in, bool last, struct buf *out,
-    struct parse_fail *fail)
+void
+git_lfs_free(struct git_lfs *l)
 {
-	struct ask_stage *s = (struct ask_stage *)stage;
+	free(l);
+}
 
-	if (in.n > sizeof(s->held) - s->n) {
-		*fail = (struct parse_fail){ REASON_LIMIT_BYTES,
-			"a batch of LFS over the limit", 0 };
-		return false;
+static void
+refuse(struct request *r, const struct parse_fail *fail)
+{
+	exchange_refuse(&r->x, fail->reason, fail->detail);
+}
+
+/* It is whole: may it go up? */
+static void
+judge(struct request *r)
+{
+	struct git_lfs *l = r->lfs;
+	struct wr w = wr_of(l->written, sizeof(l->written));
+	struct parse_fail fail;
+	struct lfs_ask ask;
+
+	if (lfs_ask_read(slice_of(l->held, l->n), &ask, &w, &fail) !=
+	    PARSE_DONE) {
+		refuse(r, &fail);
+		return;
 	}
-	if (in.n != 0)
-		memcpy(s->held + s->n, in.p, in.n);
-	s->n += in.n;
-	return !last || end_ask(s, out, fail);
+	if (ask.upload && !l->writes) {
+		exchange_refuse(&r->x, REASON_GIT_SERVICE,
+		    "the rule has `lfs: read`: nothing is uploaded");
+		return;
+	}
+	l->n = w.n;
+	exchange_feed(&r->x, HTTP_BODY_LENGTH, l->n);
+	exchange_allow(&r->x);
+}
+
+void
+git_lfs_read(struct request *r)
+{
+	struct git_lfs *l = r->lfs;
+	struct parse_fail fail;
+	struct slice in;
+	enum parse p = exchange_pull(&r->x, &in, &fail);
+
+	while (p == PARSE_MORE && in.n != 0) {
+		if (in.n > sizeof(l->held) - l->n) {
+			exchange_refuse(&r->x, REASON_LIMIT_BYTES,
+			    "a batch of LFS over the limit");
+			return;
+		}
+		memcpy(l->held + l->n, in.p, in.n);
+		l->n += in.n;
+		exchange_pulled(&r->x, in.n);
+		p = exchange_pull(&r->x, &in, &fail);
+	}
+	if (p == PARSE_BAD)
+		refuse(r, &fail);
+	else if (p == PARSE_DONE)
+		judge(r);
+}
+
+enum parse
+git_lfs_feed(struct request *r, size_t room, struct slice *out)
+{
+	struct git_lfs *l = r->lfs;
+
+	*out =
+	    slice_first(slice_of(l->written + l->given, l->n - l->given), room);
+	l->given += out->n;
+	return l->given == l->n ? PARSE_DONE : PARSE_MORE;
 }
 
 static void
 free_stage(struct stage *stage)
 {
 	free(stage);
-}
-
-bool
-git_lfs_prepare(struct request *r)
-{
-	static const struct stage_ops ops = { take_ask, free_stage };
-	struct git_rule says;
-	struct ask_stage *s;
-
-	if (!git_lfs_is_batch(r))
-		return true;
-	s = calloc(1, sizeof(*s));
-	if (s == NULL)
-		return false;
-	s->stage.ops = &ops;
-	s->writes = git_rule(r->generation->program, r->verdict.rule, &says) &&
-	    says.lfs_write;
-	stages_add(&r->x.up.stages, &s->stage);
-	return true;
 }
 
 static bool

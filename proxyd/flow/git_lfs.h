@@ -9,7 +9,9 @@
 
 #include "base/attr.h"
 #include "base/parse.h"
+#include "base/slice.h"
 
+struct git_lfs;
 struct request;
 
 bool git_lfs_is_batch(const struct request *r);
@@ -20,8 +22,14 @@ bool git_lfs_is_batch(const struct request *r);
  */
 enum reason git_lfs_check(struct request *r, const char **detail);
 
-/* It is allowed: read its body on its way up.  False: no memory. */
+/* It is allowed: its body is read before there is an upstream.  False: no
+ * memory. */
 MUST_USE bool git_lfs_prepare(struct request *r);
+void git_lfs_free(struct git_lfs *l);
+
+/* Of those with r->lfs: `read` and `feed` of http/exchange_ops.h. */
+void git_lfs_read(struct request *r);
+enum parse git_lfs_feed(struct request *r, size_t room, struct slice *out);
 
 /* Its answer's head: read the body on its way down.  Why not, or NULL. */
 const char *git_lfs_answered(struct request *r);

@@ -2,6 +2,7 @@
 #include "flow/request.h"
 #include "base/clock.h"
 #include "flow/git.h"
+#include "flow/git_lfs.h"
 #include "flow/pushing.h"
 #include "flow/record.h"
 #include "http/h2_stream.h"
@@ -154,13 +155,35 @@ allocate(void)
 	return r;
 }
 
+/* The bodies that are read before there is an upstream, of either kind. */
+static void
+read_body(struct exchange *x, void *arg)
+{
+	struct request *r = arg;
+
+	if (r->lfs != NULL)
+		git_lfs_read(r);
+	else
+		pushing_read(x, r);
+}
+
+static enum parse
+feed_body(struct exchange *x, size_t room, struct slice *out,
+    struct parse_fail *fail, void *arg)
+{
+	struct request *r = arg;
+
+	return r->lfs != NULL ? git_lfs_feed(r, room, out) :
+				pushing_feed(x, room, out, fail, r);
+}
+
 struct request *
 request_new(struct flow *f, struct stream *client)
 {
 	static const struct exchange_ops ops = {
 		.judge = request_judge,
-		.read = pushing_read,
-		.feed = pushing_feed,
+		.read = read_body,
+		.feed = feed_body,
 		.reach = request_reach,
 		.attach = request_attach,
 		.sent = request_sent,
@@ -203,6 +226,7 @@ request_free(struct request *r)
 	LIST_REMOVE(r, entry);
 	exchange_release(&r->x);
 	pushing_free(r->pushing);
+	git_lfs_free(r->lfs);
 	r->pushing = NULL;
 	if (r->x.client != r->flow->client) {
 		stream_close(r->x.client);

@@ -45,6 +45,7 @@ struct request {
 	struct search *forms_before; /* owned: of the first try */
 	struct spend spend;	     /* of the limits of its rule */
 	struct pushing *pushing;     /* owned; NULL: it is no push */
+	struct git_lfs *lfs;	     /* owned; NULL: it is no batch of LFS */
 
 	uint64_t n_masked; /* hits in the answer */
 	bool body_placeholder;

@@ -67,6 +67,9 @@ def test_git_lfs_shows_why_nothing_is_uploaded(assets):
     here = assets('read')
     got = here.run(PUSH % ('other', 'y'))
     assert got.exit != 0 and 'nothing is uploaded' in got.err, got
+    # it was read before there was an upstream
+    assert not [r for r in here.origin_requests()
+                if r['target'].endswith('/objects/batch')]
     here = assets('false')
     got = here.run(PUSH % ('other', 'z'))
     assert got.exit != 0 and 'does not allow LFS of' in got.err, got
