@@ -45,6 +45,21 @@ set_fields(struct request *r)
 	return field_add(fields, SLICE("Accept-Encoding"), SLICE("identity"));
 }
 
+/* Of what is inflated nobody has said a length: it is counted as it goes. */
+static bool
+count_inflated(struct request *r)
+{
+	struct stage *stage;
+
+	if (!r->verdict.allow || r->x.req.body != HTTP_BODY_LENGTH ||
+	    !spend_wants_body(&r->spend))
+		return true;
+	stage = spend_stage(&r->spend, SPEND_UP);
+	if (stage != NULL)
+		stages_add(&r->x.up.stages, stage);
+	return stage != NULL;
+}
+
 static struct pushing *
 pushing_new(struct request *r, bool is_gzip)
 {
@@ -80,7 +95,7 @@ pushing_begin(struct request *r, const char **detail)
 		return REASON_LIMIT_CONNS;
 	}
 	*detail = "out of memory";
-	if (!set_fields(r))
+	if (!set_fields(r) || (is_gzip && !count_inflated(r)))
 		return REASON_INTERNAL;
 	r->pushing = pushing_new(r, is_gzip);
 	if (r->pushing == NULL)

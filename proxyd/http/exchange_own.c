@@ -56,7 +56,8 @@ exchange_step_read(struct exchange *x)
 	if (x->expired) {
 		x->refusal.status = 408;
 		return exchange_fail(x, REASON_LIMIT_TIME,
-		    "the command list did not come in time");
+		    "what has to be read of the body did not come in "
+		    "time");
 	}
 	if (!x->asked && !ask_for_body(x))
 		return exchange_lose(x, REASON_CLIENT_ABORT, "client is gone");

@@ -81,6 +81,9 @@ def test_a_push_goes_through_and_is_recorded(made):
     assert max(i for i, e in enumerate(events) if e == 'push.begin') < \
         max(i for i, e in enumerate(events) if e == 'release')
     assert here.duenna('audit', 'verify', got.log)[0] == 0, got
+    shown = here.duenna('audit', 'show', got.log)[1]
+    assert 'git-receive-pack refs/heads/agent/y -> ok' in shown, shown
+    assert 'push.begin' not in shown, shown
 
 
 def test_a_branch_outside_the_rule_is_refused_by_a_report(made):

@@ -14,6 +14,7 @@
 #define RESULT "Content-Type: application/x-git-receive-pack-result\r\n"
 #define ALLOCATIONS_MIN 20
 #define ALLOCATIONS_MAX 2000
+#define SEEDS 2000
 
 static const char policy[] = "version: 1\n"
 			     "policies:\n"
@@ -69,7 +70,10 @@ finish(struct world *w, struct bed *b)
 	assert_int_equal(w->n_wrong, 0);
 	for (size_t i = 0; i < w->n_clients; i++)
 		w->clients[i].ends = true;
+	size_t clients = w->n_clients;
+	bool fails = w->fails || w->scribe_fails;
 	world_release(w);
+	assert_true(fails || world_n_accounted(w) == clients);
 	bed_release(b);
 }
 
@@ -195,8 +199,6 @@ packs_that_are_read_at_once_have_a_lower_one(void **state)
 	finish(&w, &b);
 }
 
-/* --- without memory ------------------------------------------------------ */
-
 /* The origin has got a whole push: it says that it took it. */
 static void
 answer(struct world *w)
@@ -215,6 +217,119 @@ push(struct world *w, const char *repository, struct slice body)
 	say(w, w->client, body);
 	answer(w);
 }
+
+/* --- anything, in any order ---------------------------------------------- */
+
+#define BODY(text)                                        \
+	{                                                 \
+		(const uint8_t *)(text), sizeof(text) - 1 \
+	}
+static const struct slice bodies[] = {
+	BODY(LIST PACK),
+	BODY(DENIED PACK),
+	BODY("0000"),
+	BODY(LIST PACK "x"),
+	BODY(LIST),
+	BODY("no list"),
+};
+
+static uint32_t dice;
+
+static uint32_t
+roll(uint32_t n)
+{
+	/* xorshift, of Marsaglia */
+	dice ^= dice << 13;
+	dice ^= dice >> 17;
+	dice ^= dice << 5;
+	return dice % n;
+}
+
+static void
+go_wrong(struct world *w)
+{
+	switch (roll(6)) {
+	case 0:
+		w->client->breaks = true;
+		break;
+	case 1:
+		w->client->ends = true;
+		break;
+	case 2:
+		w->dials = REASON_UP_CONNECT;
+		break;
+	case 3:
+		w->scribe_fails = true;
+		break;
+	case 4:
+		if (w->n_upstreams != 0)
+			w->latest->breaks = true;
+		break;
+	default:
+		if (w->n_upstreams != 0)
+			w->latest->ends = true;
+	}
+	world_turn(w);
+}
+
+/* Roles are asked, and answer now or later. */
+static void
+wait_or_go(struct world *w)
+{
+	w->dial_waits = roll(2) == 0;
+	w->scribe_waits = roll(2) == 0;
+	world_turn(w);
+}
+
+static void
+push_at_random(uint32_t seed)
+{
+	static const char *const repositories[] = { "free", "read", "held",
+		"other" };
+	const char *repository;
+	struct slice body;
+	struct world w;
+	struct bed b;
+	size_t at = 0;
+
+	dice = seed * 2654435761U + 1;
+	repository = repositories[roll(COUNT_OF(repositories))];
+	body = bodies[roll(COUNT_OF(bodies))];
+	begin(&w, &b);
+	connect_to_git(&w);
+	wait_or_go(&w);
+	say_head(&w, repository, body.n);
+	while (at < body.n) {
+		struct slice piece =
+		    slice_first(slice_from(body, at), 1 + roll(60));
+		say(&w, w.client, piece);
+		at += piece.n;
+		if (roll(8) == 0)
+			wait_or_go(&w);
+		if (roll(12) == 0)
+			go_wrong(&w);
+	}
+	w.dial_waits = w.scribe_waits = false;
+	world_turn(&w);
+	world_pass(&w, 1);
+	bool good = body.p == bodies[0].p;
+	if (strcmp(repository, "free") != 0 && w.n_upstreams != 0 && !good)
+		assert_false(has(&w.latest->got, BYTES("\xfd\x3e\xd3\x1e")));
+	answer(&w);
+	if (!w.scribe_fails && has(&w.client->got, SLICE("ok refs/heads/x")))
+		assert_true(has(&w.records, SLICE("push.end allow")));
+	finish(&w, &b);
+}
+
+static void
+pushes_end_whatever_happens(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 1; seed <= SEEDS; seed++)
+		push_at_random(seed);
+}
+
+/* --- without memory ------------------------------------------------------ */
 
 static unsigned
 play(unsigned first, bool all)
@@ -265,6 +380,7 @@ main(void)
 		cmocka_unit_test(a_push_may_come_in_any_two_pieces),
 		cmocka_unit_test(pushes_at_once_have_a_ceiling),
 		cmocka_unit_test(packs_that_are_read_at_once_have_a_lower_one),
+		cmocka_unit_test(pushes_end_whatever_happens),
 		cmocka_unit_test(pushes_survive_each_allocation_that_fails),
 	};
 
