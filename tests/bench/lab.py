@@ -156,14 +156,15 @@ def spent(processes):
     return total
 
 
-def pss_kib(processes):
-    """Their proportional share of memory."""
+def pss_kib(processes, kind='Pss'):
+    """Their proportional share of memory; `Pss_Anon`: without files' pages,
+    whose share changes with whoever else has them mapped."""
     total = 0
     for pid in processes:
         try:
             with open('/proc/%d/smaps_rollup' % pid, encoding='ascii') as f:
                 total += sum(int(r.split()[1]) for r in f
-                             if r.startswith('Pss:'))
+                             if r.startswith(kind + ':'))
         except OSError:
             pass
     return total
