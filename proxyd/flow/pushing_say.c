@@ -68,6 +68,9 @@ put_reasons(const struct telling *t, struct buf *all, struct slice *reasons)
 
 	for (size_t i = 0; i < n; i++) {
 		t->put(t, i, all);
+		/* More of it is not shown. */
+		if (all->n - from > REPORT_REASON_MAX)
+			all->n = from + REPORT_REASON_MAX;
 		reasons[i].n = all->n - from;
 		from = all->n;
 	}

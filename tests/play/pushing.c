@@ -218,6 +218,39 @@ push(struct world *w, const char *repository, struct slice body)
 	answer(w);
 }
 
+/* GT-33: each ref has its line, however many and long. */
+static void
+a_refusal_has_a_line_for_each_of_many_refs(void **state)
+{
+	struct buf list;
+	struct world w;
+	struct bed b;
+	size_t n = 0;
+
+	(void)state;
+	buf_init(&list, LIMIT_PUSH_LIST_SIZE);
+	buf_putf(&list, "0124" Z40 " " O40 " refs/heads/%0180d", 0);
+	buf_put(&list, BYTES("\0 report-status"));
+	for (int i = 1; i < LIMIT_PUSH_COMMANDS_MOST; i++)
+		buf_putf(&list, "0115" Z40 " " O40 " refs/heads/%0180d", i);
+	buf_put_str(&list, "0000");
+	begin(&w, &b);
+	connect_to_git(&w);
+	say_head(&w, "free", list.n + sizeof(PACK) - 1);
+	say(&w, w.client, buf_slice(&list));
+	say(&w, w.client, BYTES(PACK));
+	assert_int_equal(w.n_upstreams, 0);
+	struct slice got = buf_slice(&w.client->got);
+	const uint8_t *at;
+	while ((at = memmem(got.p, got.n, "ng refs/heads/", 14)) != NULL) {
+		n++;
+		got = slice_from(got, (size_t)(at - got.p) + 14);
+	}
+	assert_int_equal(n, LIMIT_PUSH_COMMANDS_MOST);
+	buf_release(&list);
+	finish(&w, &b);
+}
+
 /* --- anything, in any order ---------------------------------------------- */
 
 #define BODY(text)                                        \
@@ -380,6 +413,7 @@ main(void)
 		cmocka_unit_test(a_push_may_come_in_any_two_pieces),
 		cmocka_unit_test(pushes_at_once_have_a_ceiling),
 		cmocka_unit_test(packs_that_are_read_at_once_have_a_lower_one),
+		cmocka_unit_test(a_refusal_has_a_line_for_each_of_many_refs),
 		cmocka_unit_test(pushes_end_whatever_happens),
 		cmocka_unit_test(pushes_survive_each_allocation_that_fails),
 	};
