@@ -301,7 +301,8 @@ PROVEN = '''
 
 
 def test_an_update_is_shown_to_be_a_fast_forward(made):
-    here = made(PROVEN)
+    here = made(PROVEN + '  credential: api\n',
+                Bed.config(only='git+https://git.test/acme/**'))
     got = here.run(CLONE + COMMIT + 'git push -q origin HEAD:refs/heads/agent/x && ' +
                    COMMIT + COMMIT + 'git push -q origin HEAD:refs/heads/agent/x && '
                    'git push -q origin HEAD~1:refs/heads/agent/y && '
@@ -320,6 +321,26 @@ def test_an_update_is_shown_to_be_a_fast_forward(made):
     assert got.find(event='question', http_request_method='POST'), got
     assert here.duenna('audit', 'verify', got.log)[0] == 0, got
     assert here.duenna('audit', 'replay', got.log)[0] == 0, got
+
+
+def test_shapes_of_honest_pushes_are_shown(made):
+    here = made(PROVEN)
+    got = here.run(CLONE.replace('clone -q', 'clone -q --depth 1') +
+                   'push() { git push -q origin "$@"; } && ' + COMMIT +
+                   # from a shallow clone; a new name for what is there; merged;
+                   # with a delta; several refs, one of them deleted
+                   'push HEAD:refs/heads/agent/a && '
+                   'push HEAD~1:refs/heads/agent/b && '
+                   'git checkout -qb b HEAD~1 && ' + COMMIT +
+                   'git merge -q --no-edit -s ours main && '
+                   'push HEAD:refs/heads/agent/a && '
+                   'sed -i 100s/a/b/ a.txt && git commit -qam delta && '
+                   'push HEAD:refs/heads/agent/a && '
+                   'push HEAD:refs/heads/agent/c :refs/heads/agent/b '
+                   'HEAD~1:refs/heads/agent/d')
+    assert got.exit == 0 and got.reasons() == [], got
+    assert refs(here) == ['refs/heads/agent/a', 'refs/heads/agent/c',
+                          'refs/heads/agent/d', 'refs/heads/main'], got
 
 
 def test_what_a_rule_keeps_and_how_large_a_file_may_be(made):
