@@ -4,7 +4,6 @@
 #include "policy/git.h"
 #include "wire/gitpath.h"
 #include "wire/h1_write.h"
-#include "wire/query.h"
 
 /* Of a head, beside its path and its credentials. */
 #define FIELDS_SIZE 512
@@ -58,20 +57,6 @@ put_fields(struct field_list *fields, bool discover)
 			SLICE("application/x-git-upload-pack-result"))));
 }
 
-static size_t
-secrets_size(const struct attach *a)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < a->n_fields; i++)
-		n += a->fields[i].name.n + 4 + a->fields[i].value.n;
-	for (size_t i = 0; i < a->n_parameters; i++)
-		n += 1 +
-		    query_put_size(a->parameters[i].name,
-			a->parameters[i].value);
-	return n;
-}
-
 bool
 inquire_put_head(const struct inquire_head *h, struct stream *to)
 {
@@ -96,7 +81,7 @@ inquire_put_head(const struct inquire_head *h, struct stream *to)
 	bool ok = false;
 
 	buf_init(&room,
-	    H1_WRITE_ROOM(h->path.n + FIELDS_SIZE, secrets_size(a)));
+	    H1_WRITE_ROOM(h->path.n + FIELDS_SIZE, h1_credentials_size(&r)));
 	uint8_t *p = buf_room(&room, room.max);
 	if (p != NULL && put_fields(&fields, h->discover)) {
 		struct wr w = wr_of(p, room.max);

@@ -252,13 +252,12 @@ ask_for_identity(struct request *r)
 }
 
 /* What nobody knows the length of is counted as it comes. */
-static bool
-count_body(struct request *r)
+bool
+request_count_body(struct request *r)
 {
 	struct stage *stage;
 
-	if ((r->x.req.body != HTTP_BODY_OPEN && !r->facts.upgrade) ||
-	    !spend_wants_body(&r->spend))
+	if (!spend_wants_body(&r->spend))
 		return true;
 	stage = spend_stage(&r->spend, SPEND_UP);
 	if (stage != NULL)
@@ -269,6 +268,7 @@ count_body(struct request *r)
 static bool
 prepare(struct request *r)
 {
+	bool is_open = r->x.req.body == HTTP_BODY_OPEN || r->facts.upgrade;
 	struct exchange *x = &r->x;
 
 	x->host = &r->host;
@@ -280,7 +280,7 @@ prepare(struct request *r)
 	if (r->spend.limits.idle_ms != 0)
 		x->idle_ms = r->spend.limits.idle_ms;
 	return git_prepare(r) && git_lfs_prepare(r) && strip(r) &&
-	    ask_for_identity(r) && count_body(r);
+	    ask_for_identity(r) && (!is_open || request_count_body(r));
 }
 
 /* The `limits:` of the rule. */

@@ -49,15 +49,8 @@ set_fields(struct request *r)
 static bool
 count_inflated(struct request *r)
 {
-	struct stage *stage;
-
-	if (!r->verdict.allow || r->x.req.body != HTTP_BODY_LENGTH ||
-	    !spend_wants_body(&r->spend))
-		return true;
-	stage = spend_stage(&r->spend, SPEND_UP);
-	if (stage != NULL)
-		stages_add(&r->x.up.stages, stage);
-	return stage != NULL;
+	return !r->verdict.allow || r->x.req.body != HTTP_BODY_LENGTH ||
+	    request_count_body(r);
 }
 
 static struct pushing *

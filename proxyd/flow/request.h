@@ -95,6 +95,9 @@ bool request_is_lost(const struct request *r);
 /* Fail it with a text that is copied. */
 void request_fail(struct request *r, enum reason reason, struct slice detail);
 
+/* Count its body as it goes up, where a limit wants that.  False: no memory. */
+MUST_USE bool request_count_body(struct request *r);
+
 /* --- the exchange's questions; for request.c alone ----------------------- */
 
 void request_judge(struct exchange *x, void *arg);

@@ -3,7 +3,6 @@
 #include "http/exchange_step.h"
 #include "http/h1.h"
 #include "wire/h1_write.h"
-#include "wire/query.h"
 
 static enum parse
 read_request(struct exchange *x, struct parse_fail *fail)
@@ -11,26 +10,10 @@ read_request(struct exchange *x, struct parse_fail *fail)
 	return h1_read_request(x->client, &x->req, &x->head, fail);
 }
 
-/* Bytes that credentials take in a head: not counted, since they would tell of
- * a secret's length. */
-static size_t
-slots_size(const struct exchange_slots *s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->n_fields; i++)
-		n += s->fields[i].name.n + 4 + s->fields[i].value.n;
-	for (size_t i = 0; i < s->n_parameters; i++)
-		n += 1 +
-		    query_put_size(s->parameters[i].name,
-			s->parameters[i].value);
-	return n;
-}
-
 static bool
 put_request(struct exchange *x, struct http_new_request *r)
 {
-	size_t secret = slots_size(&x->credentials);
+	size_t secret = h1_credentials_size(r);
 	struct buf room;
 	bool ok = false;
 

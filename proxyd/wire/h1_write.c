@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/h1_write.h"
 #include "base/ascii.h"
+#include "wire/query.h"
 
 static void
 put_field(struct wr *w, struct slice name, struct slice value)
@@ -102,6 +103,20 @@ h1_put_request(struct wr *w, const struct http_new_request *r)
 		put_field_anew(w, r->credentials[i].name,
 		    r->credentials[i].value);
 	wr_bytes(w, SLICE("\r\n"));
+}
+
+size_t
+h1_credentials_size(const struct http_new_request *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_credentials; i++)
+		n += r->credentials[i].name.n + 4 + r->credentials[i].value.n;
+	for (size_t i = 0; i < r->n_parameters; i++)
+		n += 1 +
+		    query_put_size(r->parameters[i].name,
+			r->parameters[i].value);
+	return n;
 }
 
 void

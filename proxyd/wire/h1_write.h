@@ -26,6 +26,10 @@
 /* ... and for any that was read under the limits of base/limits.h. */
 #define H1_WRITE_MAX(more) H1_WRITE_ROOM(LIMIT_HEAD_SIZE, more)
 
+/* Bytes that credentials take in a head: not counted in records, since they
+ * would tell of a secret's length. */
+size_t h1_credentials_size(const struct http_new_request *r);
+
 /* Append the head; w->bad if it did not fit. */
 void h1_put_request(struct wr *w, const struct http_new_request *r);
 
