@@ -245,6 +245,20 @@ def test_a_pack_that_waits_has_no_name(made, dies):
         os.unlink(log)
 
 
+def test_without_a_file_a_pack_cannot_wait(made):
+    here = made(WAITING)
+    assert here.run('true').exit == 0
+    folder = here.home + '/.local/state/duenna'
+    os.chmod(folder, 0o500)  # what it needs of it is there already
+    got = here.run(COMMITS)
+    os.chmod(folder, 0o700)
+    assert '(duenna: ' in got.err and got.exit == 1, got
+    assert 'no file for a pack that has to wait: Permission denied' in \
+        got.err, got
+    assert set(got.reasons()) == {'internal'} and \
+        here.origin_requests()[-1]['method'] == 'GET', got
+
+
 def test_a_full_disk_refuses_a_pack_that_has_to_wait(made):
     here = made(WAITING)
     small = here.home + '/small'

@@ -81,6 +81,28 @@ an_answer_may_end_with_its_connection(void **state)
 }
 
 static void
+an_answer_is_the_same_at_every_split(void **state)
+{
+	static const char text[] =
+	    "HTTP/1.1 100 Continue\r\n\r\n" INQUIRE_OK INQUIRE_ADVERT
+	    "Transfer-Encoding: chunked\r\n\r\n"
+	    "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
+	struct scene *s = scene_begin_asking();
+
+	(void)state;
+	for (size_t i = 1; i < sizeof(text) - 1; i++) {
+		scene_discover(s);
+		buf_put(&s->w.latest->sends, slice_of(text, i));
+		world_turn(&s->w);
+		assert_true(inquire_is_pending(s->q));
+		scene_answer(s, text + i);
+		scene_want(s, PARSE_DONE, "abcde");
+	}
+	assert_int_equal(s->w.n_upstreams, 2);
+	scene_finish(s);
+}
+
+static void
 nothing_is_sent_before_it_is_in_the_log(void **state)
 {
 	struct scene *s = scene_begin_asking();
@@ -259,6 +281,7 @@ main(void)
 		cmocka_unit_test(
 		    questions_go_over_one_connection_with_the_rules_credential),
 		cmocka_unit_test(an_answer_may_end_with_its_connection),
+		cmocka_unit_test(an_answer_is_the_same_at_every_split),
 		cmocka_unit_test(nothing_is_sent_before_it_is_in_the_log),
 		cmocka_unit_test(a_long_answer_waits_until_it_is_taken),
 		cmocka_unit_test(
