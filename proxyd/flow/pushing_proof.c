@@ -23,8 +23,9 @@ struct pushing_proof {
 	struct prove *prove;	 /* owned; behind the pack's end */
 	struct inquire *inquire; /* owned; made for the first question */
 	enum asked_for asked;
-	struct answer answer; /* ASKED_OBJECTS */
-	struct timer turn;    /* set: it rests until then */
+	struct answer answer;		   /* ASKED_OBJECTS */
+	char unanswered[STREAM_TEXT_SIZE]; /* why the last one is; or empty */
+	struct timer turn;		   /* set: it rests until then */
 };
 
 static void
@@ -155,6 +156,12 @@ pushing_proof_trailer(const struct pushing_proof *p)
 	return p->pack == NULL ? (struct slice){ 0 } : pack_trailer(p->pack);
 }
 
+const char *
+pushing_proof_unanswered(const struct pushing_proof *p)
+{
+	return p->unanswered;
+}
+
 /* --- questions ----------------------------------------------------------- */
 
 /* One question of prove_next()'s.  False: it cannot be asked. */
@@ -233,8 +240,13 @@ read_answer(struct pushing_proof *p)
 	    (came == PARSE_MORE || pushing_proof_is_resting(p)))
 		return PARSE_MORE;
 	/* Ended before it was whole: no answer either. */
-	if (got != PARSE_DONE)
+	if (got != PARSE_DONE) {
+		snprintf(p->unanswered, sizeof(p->unanswered), "%s",
+		    got == PARSE_BAD ? fail.detail :
+				       "the answer to duenna's own question "
+				       "is no whole one");
 		prove_unanswered(p->prove);
+	}
 	p->asked = ASKED_NOTHING;
 	return PARSE_DONE;
 }

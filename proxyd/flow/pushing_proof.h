@@ -43,6 +43,9 @@ struct slice pushing_proof_trailer(const struct pushing_proof *p);
 MUST_USE enum parse pushing_proof_run(struct pushing_proof *p,
     struct prove_fail *fail);
 
+/* Of the last question that had no answer: why, for people; or "". */
+const char *pushing_proof_unanswered(const struct pushing_proof *p);
+
 /* Something of it will happen by itself; for flow/must_wait.h. */
 bool pushing_proof_is_pending(const struct pushing_proof *p);
 

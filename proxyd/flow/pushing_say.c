@@ -167,6 +167,8 @@ void
 pushing_say_proof(struct pushing *p, const struct prove_fail *fail)
 {
 	struct telling t = telling_of(p);
+	const char *unanswered =
+	    p->proof == NULL ? "" : pushing_proof_unanswered(p->proof);
 
 	t.put = put_proof;
 	t.fail = fail;
@@ -175,6 +177,9 @@ pushing_say_proof(struct pushing *p, const struct prove_fail *fail)
 		"duenna: push refused, nothing was sent to the server.\n" :
 		"duenna: push refused; the server never got the end of the "
 		"pack, and so changes no ref.\n");
+	/* Why it could not be shown, where asking might have done that. */
+	if (unanswered[0] != '\0' && !program_shows_code_alone(t.say.p))
+		buf_putf(&t.text, "duenna: %s\n", unanswered);
 	tell(&t);
 }
 

@@ -120,25 +120,31 @@ OLD = ('001e# service=git-upload-pack\n0000'
 
 
 NO_ANSWERS = (
-    HEAD % ('200 OK', len(OLD), '', OLD),           # no protocol 2
-    HEAD % ('401 Unauthorized', 0, 'WWW-Authenticate: Basic\r\n', ''),
-    HEAD % ('302 Found', 0, 'Location: https://ok.test/\r\n', ''),
-    HEAD % ('200 OK', 4, 'Content-Encoding: gzip\r\n', '0000'),
-    'HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n000eversion 2\n0000',
-    'HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-'
-    'advertisement\r\nTransfer-Encoding: chunked\r\n\r\nfff0\r\n' +
-    'f' * 65520 + '\r\n8000\r\n' + 'f' * 32768 + '\r\n0\r\n\r\n')
+    (HEAD % ('200 OK', len(OLD), '', OLD), 'no protocol version 2'),
+    (HEAD % ('401 Unauthorized', 0, 'WWW-Authenticate: Basic\r\n', ''),
+     "the origin refuses duenna's own question (401): may the rule's"),
+    (HEAD % ('302 Found', 0, 'Location: https://ok.test/\r\n', ''),
+     "the origin answers 302 to duenna's own question"),
+    (HEAD % ('200 OK', 4, 'Content-Encoding: gzip\r\n', '0000'),
+     "the origin's answer to duenna's own question is encoded"),
+    ('HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n000eversion 2\n0000',
+     'is of another type'),
+    (HEAD % ('200 OK', 14, '', '000eversion 2\n'), 'is no whole one'),
+    ('HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-'
+     'advertisement\r\nTransfer-Encoding: chunked\r\n\r\nfff0\r\n' +
+     'f' * 65520 + '\r\n8000\r\n' + 'f' * 32768 + '\r\n0\r\n\r\n', ''))
 
 
 def test_what_the_origin_does_not_answer_is_not_shown(made, peers):
     here = made(RULE)
     assert here.run(COMMITS).exit == 0
     before = tips(here)
-    for answer in NO_ANSWERS:
+    for answer, why in NO_ANSWERS:
         peers.says({OFFER: [answer]})
         got = here.run(FORWARD)
         assert got.exit == 1 and tips(here) == before, (answer, got)
         assert '! [remote rejected] HEAD -> agent/y (duenna: ' in got.err, got
+        assert why in got.err, (why, got)
         assert set(got.reasons()) == {'git.update'}, (answer, got)
     # once it answers, the same push goes through
     peers.says({})
