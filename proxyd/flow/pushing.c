@@ -63,7 +63,7 @@ pushing_new(struct request *r, bool is_gzip)
 	p->r = r;
 	p->is_denied = !r->verdict.allow;
 	push_init(&p->list);
-	buf_init(&p->head, 2 * LIMIT_PUSH_LIST_SIZE);
+	buf_init(&p->head, (size_t)2 * LIMIT_PUSH_LIST_SIZE);
 	if (pushing_body_init(&p->body, &r->x, is_gzip))
 		return p;
 	pushing_free(p);

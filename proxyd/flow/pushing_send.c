@@ -166,24 +166,57 @@ pushing_refusing(struct request *r)
 		pushing_say_fault(r->pushing);
 }
 
+/* What became of a command, for its record; NULL: nobody has said. */
+static const char *
+result_of(const struct pushing *p, enum outcome_is is)
+{
+	if (is == OUTCOME_OK)
+		return "ok";
+	if (is == OUTCOME_NG)
+		return "ng";
+	return p->is_sent ? "unknown" : NULL;
+}
+
+static enum outcome_is
+outcome(const struct pushing *p, size_t i, struct slice *why)
+{
+	*why = (struct slice){ 0 };
+	return p->has_outcome ? outcome_of(&p->outcome, i, why) :
+				OUTCOME_UNKNOWN;
+}
+
+/* It took something that it never got the end of: then what the rule wants
+ * shown is no condition there. */
+static void
+check_forge(struct pushing *p)
+{
+	static const char what[] =
+	    "the server took a push that it never got the end of: its `forge` "
+	    "is not what the rule says";
+	struct request *r = p->r;
+	struct slice why;
+	bool took = false;
+
+	for (size_t i = 0; i < p->list.n_commands && !took; i++)
+		took = outcome(p, i, &why) == OUTCOME_OK;
+	if (!took || p->is_sent)
+		return;
+	r->facts.fault = REASON_GIT_PACK;
+	record_judge(r->generation, &r->facts, &r->verdict);
+	record_alarm(r, REASON_GIT_PACK, what);
+}
+
 void
 pushing_ended(struct request *r)
 {
 	struct pushing *p = r->pushing;
+	struct slice why;
 
 	if (p == NULL || !p->is_begun)
 		return;
+	check_forge(p);
 	for (size_t i = 0; i < p->list.n_commands; i++) {
-		struct slice why = { 0 };
-		const char *result = NULL;
-		enum outcome_is is = OUTCOME_UNKNOWN;
-
-		if (p->has_outcome)
-			is = outcome_of(&p->outcome, i, &why);
-		if (p->is_sent)
-			result = is == OUTCOME_OK ? "ok" :
-			    is == OUTCOME_NG	  ? "ng" :
-						    "unknown";
+		const char *result = result_of(p, outcome(p, i, &why));
 		record_push_end(r, &p->commands[i], result, why);
 	}
 }
