@@ -331,14 +331,18 @@ def test_shapes_of_honest_pushes_are_shown(made):
                    # with a delta; several refs, one of them deleted
                    'push HEAD:refs/heads/agent/a && '
                    'push HEAD~1:refs/heads/agent/b && '
-                   'git checkout -qb b HEAD~1 && ' + COMMIT +
-                   'git merge -q --no-edit -s ours main && '
+                   'git checkout -qb b HEAD~1 && git commit -q --allow-empty '
+                   '-m y && git merge -q --no-edit -s ours main && '
                    'push HEAD:refs/heads/agent/a && '
                    'sed -i 100s/a/b/ a.txt && git commit -qam delta && '
                    'push HEAD:refs/heads/agent/a && '
                    'push HEAD:refs/heads/agent/c :refs/heads/agent/b '
-                   'HEAD~1:refs/heads/agent/d')
+                   'HEAD~1:refs/heads/agent/d && '
+                   # of these nothing is sent
+                   'push --dry-run HEAD:refs/heads/agent/e && '
+                   'push HEAD:refs/heads/agent/c')
     assert got.exit == 0 and got.reasons() == [], got
+    assert len(posts(here)) == 5, got
     assert refs(here) == ['refs/heads/agent/a', 'refs/heads/agent/c',
                           'refs/heads/agent/d', 'refs/heads/main'], got
 
