@@ -27,7 +27,7 @@
 	X(REQUEST_END, "request.end", "a request: refused, or done with") \
 	X(PUSH_BEGIN, "push.begin", "one command of a push that is allowed, before anything of it is sent") \
 	X(PUSH_END, "push.end", "one command of a push: refused, or what the server said of it") \
-	X(PUSH_PROBE, "push.probe", "git asked whether a large push is let in, and was told so") \
+	X(GIT_PROBE, "git.probe", "git asked whether a large request is let in, and was told so") \
 	X(DIAL, "dial", "an outward connection, made or refused; written by the dialer") \
 	X(RELEASE, "release", "a credential given for one request, or refused; written by the keeper") \
 	X(QUESTION, "question", "what duenna itself asks the origin of a push, before it is sent") \

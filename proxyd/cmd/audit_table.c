@@ -18,7 +18,7 @@ is_detail(const struct event *e)
 
 	return e->kind == EVENT_CHECKPOINT || e->kind == EVENT_FLOW_BEGIN ||
 	    e->kind == EVENT_REQUEST_BEGIN || e->kind == EVENT_PUSH_BEGIN ||
-	    e->kind == EVENT_PUSH_PROBE || e->kind == EVENT_QUESTION ||
+	    e->kind == EVENT_GIT_PROBE || e->kind == EVENT_QUESTION ||
 	    ((e->kind == EVENT_FLOW_END || e->kind == EVENT_DIAL ||
 		 e->kind == EVENT_RELEASE) &&
 		!deny);

@@ -55,5 +55,6 @@ git_prepare(struct request *r)
 		return false;
 	wr_bytes(&w, slice_from(path, r->git.repository.n));
 	r->x.path = wr_slice(&w);
+	r->x.reads = git_probe_may_be(r);
 	return !w.bad;
 }

@@ -444,8 +444,9 @@ request_judge(struct exchange *x, void *arg)
 	if (pushing_is(r) && !begin_push(r))
 		return;
 	record_flow_begin(f);
-	/* Of a push it waits for the verdict on its commands. */
-	if (r->verdict.n_credentials != 0 && r->pushing == NULL)
+	/* It waits for what is read first: the commands of a push, a probe. */
+	if (r->verdict.n_credentials != 0 && r->pushing == NULL &&
+	    !git_probe_may_be(r))
 		record_request_begin(r);
 	request_judge_more(r);
 }

@@ -217,14 +217,20 @@ record_push_end(struct request *r, const struct git_command *c,
 	(void)send_event(r->flow, &e, NULL);
 }
 
+static bool
+was_probe(const struct request *r)
+{
+	return r->probe.answered || pushing_was_probe(r);
+}
+
 void
 record_request_end(struct request *r)
 {
 	const struct exchange *x = &r->x;
 	struct event e;
 
-	begin(&e, pushing_was_probe(r) ? EVENT_PUSH_PROBE : EVENT_REQUEST_END,
-	    r->flow, r->generation);
+	begin(&e, was_probe(r) ? EVENT_GIT_PROBE : EVENT_REQUEST_END, r->flow,
+	    r->generation);
 	put_request(&e, r);
 	if (x->fail.detail[0] != '\0')
 		event_str(&e, FIELD_DETAIL, x->fail.detail);

@@ -10,7 +10,7 @@
  * request.end, and request.begin before it if it carries a credential or is a
  * push.  A push has, besides, for each command push.begin if all are allowed,
  * and push.end; of one that is refused by its list only the commands that are.
- * What git asks before a large push has a push.probe alone.
+ * What git asks before a large push or fetch has a git.probe alone.
  */
 #ifndef FLOW_RECORD_H
 #define FLOW_RECORD_H

@@ -163,8 +163,10 @@ read_body(struct exchange *x, void *arg)
 
 	if (r->lfs != NULL)
 		git_lfs_read(r);
-	else
+	else if (r->pushing != NULL)
 		pushing_read(x, r);
+	else
+		git_probe_read(r);
 }
 
 static enum parse
@@ -173,8 +175,11 @@ feed_body(struct exchange *x, size_t room, struct slice *out,
 {
 	struct request *r = arg;
 
-	return r->lfs != NULL ? git_lfs_feed(r, room, out) :
-				pushing_feed(x, room, out, fail, r);
+	if (r->lfs != NULL)
+		return git_lfs_feed(r, room, out);
+	if (r->pushing != NULL)
+		return pushing_feed(x, room, out, fail, r);
+	return git_probe_feed(r, room, out);
 }
 
 struct request *

@@ -9,6 +9,7 @@
 #include "cred/attach.h"
 #include "cred/search.h"
 #include "flow/flow.h"
+#include "flow/git_probe.h"
 #include "http/exchange.h"
 #include "http/pool.h"
 #include "wire/gitpath.h"
@@ -29,8 +30,9 @@ struct request {
 	uint8_t *path;	  /* owned; facts.path and x.path point into it */
 	struct gitpath
 	    git; /* service NONE if no rule of git+https speaks of it */
-	uint8_t *git_path; /* owned; x.path where such a rule allows it */
-	uint8_t *query;	   /* owned; what is left of it; NULL: all */
+	struct git_probe probe; /* of a fetch that may be one */
+	uint8_t *git_path;	/* owned; x.path where such a rule allows it */
+	uint8_t *query;		/* owned; what is left of it; NULL: all */
 	char detail[STREAM_TEXT_SIZE];	/* x.fail.detail, when not ours */
 	char address[STREAM_PEER_SIZE]; /* of the upstream */
 

@@ -85,6 +85,7 @@ def test_a_long_negotiation_goes_up_as_it_comes(bed, version, buffer, coding):
     assert got.exit == 0 and got.reasons() == [], got
     assert coding in [v for r in here.origin_requests() for n, v in r['fields']
                       if n.lower().endswith('-encoding')], got
+    assert 4 not in [r['body_size'] for r in here.origin_requests()], got
 
 
 def test_shallow_and_partial_clones(bed):

@@ -113,7 +113,7 @@ def test_a_large_push_is_probed_here_and_streams_on(made):
     assert got.exit == 0 and 'refs/heads/agent/x' in refs(here), got
     (post,) = posts(here)
     assert ['Transfer-Encoding', 'chunked'] in post['fields'], post
-    (probe,) = got.find(event='push.probe')
+    (probe,) = got.find(event='git.probe')
     assert probe['verdict'] == 'allow' and \
         probe['http.response.status_code'] == 200, got
     assert here.duenna('audit', 'verify', got.log)[0] == 0, got
