@@ -32,6 +32,7 @@ static const struct root {
 	{ FORGE_GITHUB, false, "/api/uploads/repos/", 2, false },
 	{ FORGE_GITHUB, false, "/api/uploads/repositories/", 0, true },
 	{ FORGE_GITLAB, false, "/api/v4/projects/", 0, false },
+	{ FORGE_GITLAB, false, "/api/v4/suggestions/", 0, true },
 	{ FORGE_FORGEJO, false, "/api/v1/repos/", 2, false },
 	{ FORGE_FORGEJO, false, "/api/v1/repositories/", 0, true },
 	{ FORGE_BITBUCKET, true, "/2.0/repositories/", 2, false },
@@ -50,24 +51,30 @@ static const struct {
 
 /*
  * Segments behind a repository, anywhere in the first few, under which
- * something is written that moves refs, runs CI or lets others in.
+ * something is written that moves refs, runs CI or lets others in.  GitHub
+ * merges the default branch into what is deployed, unless it is told not to;
+ * GitLab takes a line such as `/merge` in a note for a command.
  */
 static const char *const github[] = { "contents", "git", "merges",
 	"merge-upstream", "merge", "update-branch", "rename", "protection",
 	"releases", "forks", "transfer", "keys", "hooks", "actions",
 	"dispatches", "rulesets", "collaborators", "import", "pages",
-	"environments", "autolinks", "generate", NULL };
+	"environments", "autolinks", "generate", "autofix", "deployments",
+	"codespaces", "invitations", NULL };
 static const char *const gitlab[] = { "commits", "files", "branches", "tags",
 	"merged_branches", "merge", "rebase", "remote_mirrors", "deploy_keys",
 	"deploy_tokens", "hooks", "protected_branches", "protected_tags",
 	"fork", "pipeline", "pipelines", "trigger", "triggers", "variables",
 	"jobs", "releases", "push_rule", "members", "access_tokens", "approve",
 	"transfer", "import", "mirror", "submodules", "integrations",
-	"services", NULL };
+	"services", "changelog", "merge_trains", "pipeline_schedules",
+	"runners", "job_token_scope", "share", "invitations", "wikis", "notes",
+	"discussions", "draft_notes", "apply", NULL };
 static const char *const forgejo[] = { "contents", "branches", "tags", "git",
 	"merge", "update", "push_mirrors", "mirror-sync", "releases", "keys",
 	"hooks", "forks", "transfer", "branch_protections", "tag_protections",
-	"actions", "diffpatch", "collaborators", "wiki", "generate", NULL };
+	"actions", "diffpatch", "collaborators", "wiki", "generate",
+	"merge-upstream", "sync_fork", "teams", NULL };
 static const char *const bitbucket[] = { "src", "refs", "merge", "hooks",
 	"deploy-keys", "forks", "pipelines", "pipelines_config",
 	"branch-restrictions", "branching-model", "permissions-config",

@@ -94,6 +94,29 @@ static const struct {
 	{ "POST", "https://lab.test/api/v4/projects/17/issues", NULL },
 	{ "POST", "https://jo.test/api/v1/repos/acme/any/contents/x", "-" },
 	{ "POST", "https://jo.test/api/v1/repos/other/any/contents/x", NULL },
+	/* Less known ways to move a branch: a fix that is committed, a merge
+	 * that a deployment makes, a changelog, a command in a note. */
+	{ "POST",
+	    "https://api.github.com/repos/acme/app/code-scanning/alerts/1/"
+	    "autofix/commits",
+	    "-" },
+	{ "POST", "https://api.github.com/repos/acme/app/deployments", "-" },
+	{ "POST",
+	    "https://lab.test/api/v4/projects/acme%2Fa%2Bb/repository/"
+	    "changelog",
+	    "-" },
+	{ "POST",
+	    "https://lab.test/api/v4/projects/acme%2Fa%2Bb/merge_requests/1/"
+	    "notes",
+	    "-" },
+	{ "POST",
+	    "https://lab.test/api/v4/projects/17/merge_trains/"
+	    "merge_requests/1",
+	    "-" },
+	{ "PUT", "https://lab.test/api/v4/suggestions/5/apply", "-" },
+	{ "PUT", "https://lab.test/api/v4/suggestions/batch_apply", "-" },
+	{ "POST", "https://jo.test/api/v1/repos/acme/any/merge-upstream", "-" },
+	{ "POST", "https://jo.test/api/v1/repos/acme/any/sync_fork/main", "-" },
 	/* GT-96 */
 	{ "POST", "https://hub.test/api/graphql", "-" },
 	{ "POST", "https://lab.test/api/graphql", "-" },
