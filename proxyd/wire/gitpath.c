@@ -195,5 +195,6 @@ gitpath_bare(struct slice repository)
 	    !begins(slice_from(repository, repository.n - DOT_GIT.n), DOT_GIT))
 		return repository;
 	struct slice bare = without(repository, DOT_GIT.n);
-	return bare.p[bare.n - 1] == '/' ? without(bare, 1) : bare;
+	return bare.p[bare.n - 1] == '/' ? gitpath_bare(without(bare, 1)) :
+					   bare;
 }

@@ -64,8 +64,8 @@ MUST_USE enum parse gitpath_read(const struct gitpath_request *r,
 bool gitpath_is_query(struct slice query);
 
 /*
- * The repository without a final `.git` or `/.git`, in letters of either case:
- * git's own server looks for each of them.
+ * The repository without a final `.git`, `/.git` or `.git/.git`, in letters of
+ * either case: git's own server looks for each of them.
  */
 struct slice gitpath_bare(struct slice repository);
 

@@ -168,7 +168,7 @@ gitpath_refuses_escapes_and_parameters(void **state)
 }
 
 static void
-gitpath_bare_is_without_one_suffix(void **state)
+gitpath_bare_is_without_its_suffix(void **state)
 {
 	(void)state;
 	assert_slice(gitpath_bare(SLICE("/a/b.git")), SLICE("/a/b"));
@@ -176,6 +176,10 @@ gitpath_bare_is_without_one_suffix(void **state)
 	assert_slice(gitpath_bare(SLICE("/a/b.git.git")), SLICE("/a/b.git"));
 	assert_slice(gitpath_bare(SLICE("/a/b")), SLICE("/a/b"));
 	assert_slice(gitpath_bare(SLICE("/a/.git")), SLICE("/a"));
+	assert_slice(gitpath_bare(SLICE("/a/b.git/.git")), SLICE("/a/b"));
+	assert_slice(gitpath_bare(SLICE("/a/b.git/.GIT/.git")), SLICE("/a/b"));
+	assert_slice(gitpath_bare(SLICE("/a/.git/.git")), SLICE("/a"));
+	assert_slice(gitpath_bare(SLICE("/.git/.git")), SLICE("/.git"));
 	assert_slice(gitpath_bare(SLICE("/.git")), SLICE("/.git"));
 	assert_slice(gitpath_bare(SLICE(".git")), SLICE(".git"));
 	assert_slice(gitpath_bare(SLICE("")), SLICE(""));
@@ -205,7 +209,7 @@ main(void)
 		cmocka_unit_test(gitpath_knows_what_of_lfs),
 		cmocka_unit_test(gitpath_reads_each_case),
 		cmocka_unit_test(gitpath_refuses_escapes_and_parameters),
-		cmocka_unit_test(gitpath_bare_is_without_one_suffix),
+		cmocka_unit_test(gitpath_bare_is_without_its_suffix),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
