@@ -212,7 +212,10 @@ compare(struct kept *k, const struct oid *tip, const struct oid *base,
 	return compare_sides(k, &a, &b, depth);
 }
 
-/* The tree of a commit, or of the commit that a tag stands for. */
+/*
+ * The tree of a commit, or of the commit that a tag stands for.  Tags can stand
+ * for one another all through a pack, and each ref and pattern goes there anew.
+ */
 static enum proof
 tree_of(struct kept *k, const struct oid *id, struct oid *tree)
 {
@@ -222,6 +225,11 @@ tree_of(struct kept *k, const struct oid *id, struct oid *tree)
 	struct tag t;
 
 	while (o != NULL && o->kind == OBJECT_TAG) {
+		if (k->beyond->looked > LIMIT_KEEP_SIZE) {
+			k->is_spent = k->beyond->is_cut = true;
+			return PROOF_OPEN;
+		}
+		k->beyond->looked += o->n;
 		if (!tag_read(object_content(o), k->packs->id_size, &t, &fail))
 			return PROOF_NO;
 		id = &t.object;

@@ -255,6 +255,45 @@ kept_gives_up_where_trees_are_a_trap(void **state UNUSED)
 	bed_release(&b);
 }
 
+static struct oid
+put_tag(struct bed *b, const struct oid *of, const char *kind)
+{
+	char name[OID_TEXT_SIZE];
+	struct buf text;
+
+	oid_text(of, name);
+	buf_init(&text, 256);
+	buf_putf(&text, "object %s\ntype %s\ntag t\n\nm", name, kind);
+	struct oid id = bed_put(b, OBJECT_TAG, buf_slice(&text));
+	buf_release(&text);
+	return id;
+}
+
+/* Tags of tags are a long way that each ref and pattern would go anew. */
+static void
+kept_gives_up_where_tags_are_a_trap(void **state UNUSED)
+{
+	static const struct root root = BASE;
+	struct packs packs = { .id_size = OID_SHA1 };
+	struct beyond beyond = { 0 };
+	struct parse_fail fail;
+	struct bed b;
+
+	bed_init(&b, OID_SHA1);
+	struct oid base = put_root(&b, &root, "\nbase"), tip = base;
+	for (int i = 0; i < 1000; i++)
+		tip = put_tag(&b, &tip, i == 0 ? "commit" : "tag");
+	packs.pushed = bed_read(bed_end(&b), OID_SHA1, true, PARSE_DONE, &fail);
+	assert_int_equal(ask(&packs, &tip, &base, "a", &beyond), PROOF_YES);
+	enum proof proof = PROOF_YES;
+	for (int i = 0; i < 1000 && proof == PROOF_YES; i++)
+		proof = ask(&packs, &tip, &base, "a", &beyond);
+	assert_int_equal(proof, PROOF_OPEN);
+	assert_true(beyond.is_cut);
+	pack_free(packs.pushed);
+	bed_release(&b);
+}
+
 /* A tree that cannot be read to its end could have anything behind it. */
 static void
 kept_trusts_no_tree_that_is_broken(void **state UNUSED)
@@ -285,6 +324,7 @@ main(void)
 		cmocka_unit_test(kept_compares_each_case),
 		cmocka_unit_test(kept_says_what_it_would_have_to_see),
 		cmocka_unit_test(kept_gives_up_where_trees_are_a_trap),
+		cmocka_unit_test(kept_gives_up_where_tags_are_a_trap),
 		cmocka_unit_test(kept_trusts_no_tree_that_is_broken),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
