@@ -163,6 +163,20 @@ pushing_say_denied(struct pushing *p)
 	tell(&t);
 }
 
+static const char *
+what_became_of(const struct pushing *p)
+{
+	if (!p->is_begun || p->hold != NULL)
+		return "duenna: push refused, nothing was sent to the "
+		       "server.\n";
+	/* Unread, it may have ended before what is too much. */
+	if (p->proof == NULL)
+		return "duenna: push refused while it was sent; what the "
+		       "server made of it is not known.\n";
+	return "duenna: push refused; the server never got the end of the "
+	       "pack, and so changes no ref.\n";
+}
+
 void
 pushing_say_proof(struct pushing *p, const struct prove_fail *fail)
 {
@@ -172,11 +186,7 @@ pushing_say_proof(struct pushing *p, const struct prove_fail *fail)
 
 	t.put = put_proof;
 	t.fail = fail;
-	buf_put_str(&t.text,
-	    !p->is_begun || p->hold != NULL ?
-		"duenna: push refused, nothing was sent to the server.\n" :
-		"duenna: push refused; the server never got the end of the "
-		"pack, and so changes no ref.\n");
+	buf_put_str(&t.text, what_became_of(p));
 	/* Why it could not be shown, where asking might have done that. */
 	if (unanswered[0] != '\0' && !program_shows_code_alone(t.say.p))
 		buf_putf(&t.text, "duenna: %s\n", unanswered);
