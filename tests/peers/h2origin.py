@@ -204,11 +204,39 @@ class Connection:
             self.sock.sendall(self.conn.data_to_send())
 
 
+def copy(source, sink):
+    """Until one of them ends, which ends the other."""
+    try:
+        data = source.recv(65536)
+        while data:
+            sink.sendall(data)
+            data = source.recv(65536)
+    except OSError:
+        pass
+    for each in (source, sink):
+        try:
+            each.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+
+def relay(sock, to):
+    with socket.create_connection(to) as other:
+        back = threading.Thread(target=copy, args=(other, sock), daemon=True)
+        back.start()
+        copy(sock, other)
+        back.join()
+
+
 class Origin:
-    def __init__(self, port, where, git=None):
+    """At a port; for HTTP/1.1 another origin, if `plain` says where."""
+
+    def __init__(self, port, where, git=None, plain=None):
         self.port, self.pki, self.git = port, pki.make(where), git
         self.requests, self.connections, self.refused = [], 0, False
         self.open, self.lock = [], threading.Lock()
+        self.plain = plain
+        self.protocols = ['h2', 'http/1.1'] if plain else ['h2']
         self.sock = None
 
     def __enter__(self):
@@ -240,12 +268,12 @@ class Origin:
         def sni(sock, name, _ctx):
             chosen = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             chosen.load_cert_chain(pki.leaf(self.pki, name))
-            chosen.set_alpn_protocols(['h2'])
+            chosen.set_alpn_protocols(self.protocols)
             sock.context = chosen
 
         ctx = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         ctx.load_cert_chain(pki.leaf(self.pki, 'default.test'))
-        ctx.set_alpn_protocols(['h2'])
+        ctx.set_alpn_protocols(self.protocols)
         ctx.sni_callback = sni
         with self.lock:
             self.connections += 1
@@ -255,6 +283,9 @@ class Origin:
             with ctx.wrap_socket(raw, server_side=True) as sock:
                 with self.lock:
                     self.open.append(sock)
-                Connection(self, number, sock).run()
+                if sock.selected_alpn_protocol() == 'http/1.1':
+                    relay(sock, self.plain)
+                else:
+                    Connection(self, number, sock).run()
         except (OSError, h2.exceptions.ProtocolError):
             pass
