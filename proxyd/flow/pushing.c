@@ -100,15 +100,22 @@ pushing_begin(struct request *r, const char **detail)
 }
 
 void
+pushing_let_go(struct pushing *p)
+{
+	pushing_proof_free(p->proof);
+	p->proof = NULL;
+	hold_free(p->hold);
+	p->hold = NULL;
+}
+
+void
 pushing_free(struct pushing *p)
 {
 	if (p == NULL)
 		return;
 	if (p->is_counted)
 		p->r->flow->sandbox->n_pushes--;
-	pushing_proof_free(p->proof);
-	if (p->hold != NULL)
-		hold_free(p->hold);
+	pushing_let_go(p);
 	if (p->has_outcome)
 		outcome_release(&p->outcome);
 	pushing_body_release(&p->body);

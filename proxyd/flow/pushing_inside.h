@@ -53,6 +53,9 @@ struct pushing {
 void pushing_allow(struct pushing *p);
 void pushing_refuse(struct pushing *p, enum reason reason, const char *detail);
 
+/* It does not go up: its places among proofs and files are others' now. */
+void pushing_let_go(struct pushing *p);
+
 /* PUSHING_HOLD: the whole pack into a file, and what is to be shown of it. */
 void pushing_hold(struct pushing *p);
 

@@ -162,8 +162,15 @@ pushing_answered(struct request *r)
 void
 pushing_refusing(struct request *r)
 {
-	if (r->pushing != NULL && !r->pushing->is_told)
-		pushing_say_fault(r->pushing);
+	struct pushing *p = r->pushing;
+
+	if (p == NULL)
+		return;
+	if (!p->is_told)
+		pushing_say_fault(p);
+	/* The rest of the body is dropped, as slowly as the client likes: what
+	 * others wait for is not kept for that. */
+	pushing_let_go(p);
 }
 
 /* What became of a command, for its record; NULL: nobody has said. */

@@ -186,12 +186,15 @@ packs_that_are_read_at_once_have_a_lower_one(void **state)
 	begin(&w, &b);
 	w.sandbox->n_proofs = LIMIT_PROOFS;
 	connect_to_git(&w);
-	say_head(&w, "read", body.n);
+	say_head(&w, "read", body.n + 1);
 	say(&w, w.client, body);
 	assert_int_equal(w.n_upstreams, 0);
+	/* One that is refused takes no place until its body has come. */
+	assert_true(has(&w.client->got, SLICE("HTTP/1.1 200 ")));
+	assert_int_equal(w.sandbox->n_proofs, LIMIT_PROOFS);
+	say(&w, w.client, SLICE("x"));
 	assert_true(
 	    has(&w.client->got, SLICE("nothing was pushed [limit.conns ")));
-	assert_int_equal(w.sandbox->n_proofs, LIMIT_PROOFS);
 	say_head(&w, "free", body.n);
 	say(&w, w.client, body);
 	assert_int_equal(w.n_upstreams, 1);
