@@ -46,7 +46,7 @@ class Stream:
     def __init__(self, row):
         self.row, self.hash, self.left = row, hashlib.sha256(), b''
         self.trailers, self.ends = None, False
-        self.body = b''  # of a request for a repository
+        self.body = bytearray()  # of a request for a repository
 
 
 class Connection:

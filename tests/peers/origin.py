@@ -29,6 +29,7 @@ import pki  # noqa: E402
 
 RECORDED_BYTES = 65536      # of a connection, byte for byte; the rest is counted
 KEPT_BODY = 4 << 20         # of a request; the rest is hashed and counted
+KEPT_PACK = 2 << 30         # of one to a repository
 HEAD_MAX = 1 << 20
 
 
@@ -63,7 +64,7 @@ class Request:
             if not colon or not name or name != name.strip():
                 raise Bad('field line')
             self.fields.append((name, value.strip()))
-        self.body, self.body_size, self.body_hash = b'', 0, None
+        self.body, self.body_size, self.body_hash = bytearray(), 0, None
         self.trailers = b''
 
     def field(self, name):
@@ -74,12 +75,13 @@ class Request:
         if self.body_hash is not None:
             return
         mark = hashlib.sha256()
+        room = KEPT_PACK if '.git/' in self.target else KEPT_BODY
         if (self.field('expect') or '').lower() == '100-continue':
             self.conn.send(b'HTTP/1.1 100 Continue\r\n\r\n')
         for part in self._parts():
             mark.update(part)
             self.body_size += len(part)
-            if len(self.body) < KEPT_BODY:
+            if len(self.body) < room:
                 self.body += part
         self.body_hash = mark.hexdigest()
 
