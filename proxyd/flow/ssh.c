@@ -17,11 +17,15 @@ static void
 put_why(const struct flow *f, const struct program *p, struct buf *out)
 {
 	struct slice name = policy_destination(p, &f->dst);
+	uint16_t port;
 
-	if (name.n != 0 && policy_is_git(p, &f->dst)) {
+	if (name.n != 0 && policy_is_git(p, &f->dst, &port)) {
 		buf_putf(out,
-		    "git over SSH has no branch rules; use https://%.*s/...",
+		    "git over SSH has no branch rules; use https://%.*s",
 		    SLICE_ARG(name));
+		if (port != 443)
+			buf_putf(out, ":%u", port);
+		buf_put_str(out, "/...");
 		return;
 	}
 	buf_put_str(out, "no rule allows SSH to ");

@@ -379,7 +379,7 @@ policy_kind(const struct program *p, const struct ip *dst, uint16_t port,
 }
 
 bool
-policy_is_git(const struct program *p, const struct ip *dst)
+policy_is_git(const struct program *p, const struct ip *dst, uint16_t *port)
 {
 	struct host_matches found;
 	uint32_t host;
@@ -393,8 +393,11 @@ policy_is_git(const struct program *p, const struct ip *dst)
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
 		if (!walk_is_deny(&p->image, r) &&
 		    image_word(&p->image, TABLE_ROUTES, r, ROUTE_SCHEME) ==
-			SCHEME_GIT)
+			SCHEME_GIT) {
+			*port = (uint16_t)image_word(&p->image, TABLE_ROUTES, r,
+			    ROUTE_PORT);
 			return true;
+		}
 	return false;
 }
 

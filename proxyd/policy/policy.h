@@ -44,8 +44,12 @@ struct verdict policy_decide(const struct program *p, const struct facts *f);
 enum scheme policy_kind(const struct program *p, const struct ip *dst,
     uint16_t port, struct slice *name);
 
-/* Do rules of git+https speak of the host pattern of that address? */
-bool policy_is_git(const struct program *p, const struct ip *dst);
+/*
+ * Do rules of git+https speak of the host pattern of that address?  On which
+ * port does the first of them?
+ */
+bool policy_is_git(const struct program *p, const struct ip *dst,
+    uint16_t *port);
 
 /*
  * The host pattern, as it is written, that an address was given out for; empty:

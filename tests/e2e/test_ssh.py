@@ -85,9 +85,11 @@ def test_git_urls_of_ssh_are_turned_to_https(bed):
 
 def test_ssh_to_a_host_of_git_rules_is_told_of_https(bed):
     here = bed(GIT)
-    got = here.run('ssh -o BatchMode=yes git@git.test')
+    got = here.run('ssh -o BatchMode=yes git@git.test; '
+                   'ssh -o BatchMode=yes git@other.test')
     assert 'duenna: git over SSH has no branch rules; use ' \
         'https://git.test/... [dst.port ' in got.err, got
+    assert 'use https://other.test:8443/... [dst.port ' in got.err, got
 
 
 def test_git_clones_by_a_url_of_ssh(bed):
