@@ -130,7 +130,8 @@ check_only(struct read_policy *p, uint32_t credential,
 	    pattern->host.kind == HOST_STAR ||
 		    pattern->host.kind == HOST_DOUBLE ?
 		"; a wildcard must stand there literally" :
-		"");
+		near.port != pattern->port ? "; their ports differ" :
+					     "");
 	return false;
 }
 

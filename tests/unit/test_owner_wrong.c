@@ -283,7 +283,7 @@ static const struct {
 	    "(owner.yaml:6)" },
 	{ "port",
 	    "{allow: 'https://api.test:8443/repos/x', credential: github}",
-	    "is wider than" },
+	    "(owner.yaml:6); their ports differ" },
 	{ "another wildcard",
 	    "{allow: 'https://**.wild.test:8443/**', credential: github}",
 	    "a wildcard must stand there literally" },
