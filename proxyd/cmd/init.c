@@ -52,7 +52,14 @@ static const char starter[] =
     "      # - name: issues\n"
     "      #   allow: https://api.github.com/repos/OWNER/NAME/issues/**\n"
     "      #   methods: [GET, POST]\n"
-    "      #   credential: github\n";
+    "      #   credential: github\n"
+    "\n"
+    "      # git, which may push branches below agent/ and no others.  With a\n"
+    "      # `credential:`, whose `only:` names git+https://github.com/OWNER/NAME.\n"
+    "      # - name: work\n"
+    "      #   allow: git+https://github.com/OWNER/NAME\n"
+    "      #   fetch: true\n"
+    "      #   push: {branches: [\"agent/**\"], keep: [\".github/**\"]}\n";
 
 enum option_id {
 	OPT_POLICY = 256,

@@ -40,14 +40,18 @@ def test_what_its_comments_show_loads_as_well(here):
     assert here.duenna('init')[0] == 0
     lines = written(here).split('\n')
     at = next(i for i, line in enumerate(lines) if '- name: issues' in line)
+    git = next(i for i, line in enumerate(lines) if '# git, ' in line)
     text = '\n'.join(
         line.replace('# ', '', 1)
-        if i >= at or 'include:' in line else line
+        if i >= at and i not in (git, git + 1) or 'include:' in line else line
         for i, line in enumerate(lines))
-    here.write('project/shown.yaml', text.replace('github', 'api').replace(
-        'https://api.api.com/', 'https://api.test/'))
+    here.write('project/shown.yaml', text.replace(
+        ': github\n', ': api\n').replace('api.github.com', 'api.test'))
     assert checks(here, 'shown.yaml'), (text, here.duenna('check',
                                                           'shown.yaml'))
+    for name, code in (('agent/x', 0), ('main', 1)):
+        assert here.duenna('explain', '--policy', 'shown.yaml', '--push',
+                           'github.com/OWNER/NAME', name)[0] == code, text
 
 
 def test_of_a_run_it_has_what_that_one_asked_for(here):
@@ -74,7 +78,7 @@ def test_it_writes_over_nothing_unless_it_is_told_to(here):
     code, _, err = here.duenna('init')
     assert code == 2 and '--force' in err and written(here) == 'mine', err
     assert here.duenna('init', '--force')[0] == 0
-    assert written(here).endswith('credential: github\n')
+    assert written(here).endswith('keep: [".github/**"]}\n')
     # nor elsewhere, by a link that came with the project
     os.symlink(here.home + '/victim', here.project + '/linked.yaml')
     assert here.duenna('init', '--policy', 'linked.yaml')[0] == 2
