@@ -3,6 +3,7 @@
  * What a server answers to `info/refs`, as it passes: its refs and what it can
  * do.  Capabilities that we could not judge are taken out, so that git itself
  * says that the server lacks them; of the refs none is, unless the rule says so.
+ * `delete-refs` stays: without it git gives a deletion up and does not say why.
  *
  *	v0, v1 = PKT("# service=git-X-pack" LF) flush [ PKT("version 1" LF) ] refs
  *	refs   = PKT(id SP name NUL caps LF) *PKT(id SP name LF)

@@ -10,7 +10,7 @@
 #include "git/put.h"
 
 static const char *const of_push[] = { "report-status", "report-status-v2",
-	"side-band-64k", "quiet", "atomic", "ofs-delta",
+	"delete-refs", "side-band-64k", "quiet", "atomic", "ofs-delta",
 	"object-format=", "agent=" };
 
 static const char *const of_fetch[] = { "multi_ack", "multi_ack_detailed",
@@ -59,8 +59,6 @@ goes_on(const struct advert *a, struct slice word)
 {
 	if (!a->push)
 		return has(of_fetch, COUNT_OF(of_fetch), word);
-	if (slice_eq(word, SLICE("delete-refs")))
-		return a->says.delete;
 	if (slice_eq(word, SLICE("push-options")))
 		return git_rule_n(a->p, a->rule, GIT_OPTIONS) != 0;
 	return has(of_push, COUNT_OF(of_push), word);

@@ -141,7 +141,7 @@ def test_kinds_of_change_and_other_refs(made):
                    'git push -o ci.skip origin HEAD:refs/heads/agent/x; '
                    'git push --signed=yes origin HEAD:refs/heads/agent/x; '
                    'git push origin HEAD:agent/--mirror; true')
-    for text in ('! [remote rejected] agent/old\n',
+    for text in ('agent/old (duenna: may not be deleted by rule `work` ',
                  'v1 -> v1 (duenna: not among',
                  'HEAD -> refs/for/main (duenna: not among',
                  'does not support push options',

@@ -108,8 +108,8 @@ advert_of_a_push_loses_what_cannot_be_judged(void **state)
 		const char *caps;
 	} rows[] = {
 		{ PLAIN,
-		    "report-status report-status-v2 side-band-64k quiet "
-		    "atomic ofs-delta object-format=sha1 "
+		    "report-status report-status-v2 delete-refs "
+		    "side-band-64k quiet atomic ofs-delta object-format=sha1 "
 		    "agent=git/2.39.5\n" },
 		{ ALL,
 		    "report-status report-status-v2 delete-refs "
