@@ -254,7 +254,9 @@ read_answer(struct pushing_proof *p)
 static enum parse
 refuse(struct prove_fail *fail, enum reason reason, const char *detail)
 {
-	*fail = (struct prove_fail){ reason, detail, SIZE_MAX };
+	*fail = (struct prove_fail){ .reason = reason,
+		.detail = detail,
+		.command = SIZE_MAX };
 	return PARSE_BAD;
 }
 

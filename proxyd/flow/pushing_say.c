@@ -187,6 +187,10 @@ pushing_say_proof(struct pushing *p, const struct prove_fail *fail)
 	t.put = put_proof;
 	t.fail = fail;
 	buf_put_str(&t.text, what_became_of(p));
+	if (fail->reason == REASON_GIT_UPDATE)
+		say_forward(&t.say, p->r->verdict.rule, &t.text);
+	else if (fail->keep)
+		say_keep(&t.say, p->r->verdict.rule, &t.text);
 	/* Why it could not be shown, where asking might have done that. */
 	if (unanswered[0] != '\0' && !program_shows_code_alone(t.say.p))
 		buf_putf(&t.text, "duenna: %s\n", unanswered);

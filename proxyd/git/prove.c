@@ -124,7 +124,9 @@ static enum proof
 refuse(struct prove_fail *fail, enum reason reason, const char *detail,
     size_t command)
 {
-	*fail = (struct prove_fail){ reason, detail, command };
+	*fail = (struct prove_fail){ .reason = reason,
+		.detail = detail,
+		.command = command };
 	return PROOF_NO;
 }
 
@@ -272,6 +274,7 @@ prove_kept(struct prove *p, size_t i, struct prove_fail *fail)
 		return PROOF_YES;
 	(void)refuse(fail, REASON_GIT_PACK,
 	    "what `keep` names is not shown to be as it was", i);
+	fail->keep = true;
 	if (is_update(c))
 		proof = prove_same(p, &c->new_id, &c->old_id);
 	if (proof == PROOF_OPEN && is_asked(p)) {

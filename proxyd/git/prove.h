@@ -42,6 +42,7 @@ struct prove_fail {
 			       REASON_INTERNAL without memory */
 	const char *detail; /* for people; a literal */
 	size_t command;	    /* which one; SIZE_MAX: the pack as a whole */
+	bool keep;	    /* it is for what `keep` names */
 };
 
 enum prove_next {

@@ -4,6 +4,7 @@
 
 #define REFS_MAX 90 /* bytes of the list of refs in one line of a report */
 #define RULES_MAX 8 /* repositories that a 403 names */
+#define KEEPS_MAX 8 /* patterns of `keep` that are shown */
 
 /* " [git.ref w0-5f]" */
 static void
@@ -95,6 +96,35 @@ say_allowed(const struct say *s, uint32_t rule, struct buf *out)
 	buf_put_str(out, " allows ");
 	git_rule_put_refs(s->p, rule, out);
 	buf_put_byte(out, '\n');
+}
+
+void
+say_forward(const struct say *s, uint32_t rule, struct buf *out)
+{
+	if (program_shows_code_alone(s->p))
+		return;
+	buf_put_str(out, "duenna: ");
+	put_name(s, rule, out);
+	buf_put_str(out,
+	    " lets refs grow and not be rewritten; push to a new one, or add "
+	    "commits to what is there\n");
+}
+
+void
+say_keep(const struct say *s, uint32_t rule, struct buf *out)
+{
+	uint32_t n = git_rule_n(s->p, rule, GIT_KEEP);
+
+	if (program_shows_code_alone(s->p))
+		return;
+	buf_put_str(out, "duenna: ");
+	put_name(s, rule, out);
+	buf_put_str(out, " keeps as they are: ");
+	for (uint32_t i = 0; i < n && i < KEEPS_MAX; i++) {
+		buf_put_str(out, i == 0 ? "" : ", ");
+		buf_put(out, git_rule_text(s->p, rule, GIT_KEEP, i));
+	}
+	buf_put_str(out, n > KEEPS_MAX ? ", and more\n" : "\n");
 }
 
 /* Does a rule of that host grant what was asked for? */

@@ -34,6 +34,10 @@ void say_whole(const struct say *s, const struct facts *f,
 /* The text before a report: that nothing was sent, and which refs are allowed. */
 void say_allowed(const struct say *s, uint32_t rule, struct buf *out);
 
+/* What rule `rule` wants of every push: an update that is none, files to keep. */
+void say_forward(const struct say *s, uint32_t rule, struct buf *out);
+void say_keep(const struct say *s, uint32_t rule, struct buf *out);
+
 /* Lines for the body of a 403 to `info/refs`, in text/plain: git shows them. */
 void say_discovery(const struct say *s, const struct facts *f,
     const struct verdict *v, struct buf *out);

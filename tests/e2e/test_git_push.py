@@ -317,6 +317,7 @@ def test_an_update_is_shown_to_be_a_fast_forward(made):
     assert '! [remote rejected] HEAD -> agent/x (duenna: ' in got.err and \
         '! [remote rejected] HEAD~2 -> agent/y (duenna: ' in got.err, got
     assert 'the server never got the end of the pack' in got.err, got
+    assert got.err.count('rule `work` lets refs grow and not be') == 2, got
     assert got.reasons().count('git.update') == 4, got
     assert got.find(event='question', http_request_method='POST'), got
     assert here.duenna('audit', 'verify', got.log)[0] == 0, got
@@ -362,6 +363,8 @@ def test_what_a_rule_keeps_and_how_large_a_file_may_be(made):
     for name in ('ci', 'no'):
         assert '! [remote rejected] HEAD -> agent/%s (duenna: ' % name in \
             got.err, got
+    assert 'remote: duenna: rule `work` keeps as they are: .github/**' in \
+        got.err, got
     assert refs(here) == ['refs/heads/agent/no', 'refs/heads/main'], got
 
 

@@ -7,7 +7,8 @@ static const char rules[] =
     "      - name: work\n"
     "        allow: git+https://git.test/acme/app\n"
     "        forge: none\n"
-    "        push: {branches: ['agent/**'], tags: ['v*'], max_commands: 1}\n"
+    "        push: {branches: ['agent/**'], tags: ['v*'], max_commands: 1, "
+    "keep: ['.github/**', ci.yml]}\n"
     "      - name: lib\n"
     "        allow: git+https://git.test/acme/lib\n"
     "        fetch: true\n"
@@ -73,6 +74,13 @@ say_command_is_one_short_line(void **state)
 	assert_string_equal(buf_text(&out),
 	    "duenna: push refused, nothing was sent to the server.\n"
 	    "duenna: rule `work` allows refs/heads/agent/**, refs/tags/v*\n");
+	buf_clear(&out);
+	say_forward(&s, 0, &out);
+	say_keep(&s, 0, &out);
+	assert_string_equal(buf_text(&out),
+	    "duenna: rule `work` lets refs grow and not be rewritten; push to "
+	    "a new one, or add commits to what is there\n"
+	    "duenna: rule `work` keeps as they are: .github/**, ci.yml\n");
 	buf_clear(&out);
 	say_fault(&s, REASON_UP_CONNECT, false, &out);
 	assert_string_equal(buf_text(&out),
