@@ -63,6 +63,20 @@ def test_git_lfs_moves_objects_and_sees_no_token(assets):
     assert not got.find(event='alarm'), got
 
 
+def test_git_lfs_moves_objects_where_hooks_are_read_only(assets):
+    here = assets('write')
+    assert here.run('git clone -q %s w' % URL).exit == 0
+    got = here.run(START + 'cd w && git lfs track "*.bin" >/dev/null && '
+                   'echo kept >a.bin && git add . && git commit -qm one && '
+                   '{ git lfs install; '
+                   'git lfs push origin HEAD && '
+                   'git push -q origin HEAD:refs/heads/agent/hooks; }')
+    assert got.exit == 0 and 'hooks/pre-push: read-only' in got.err, got
+    assert [r['method'] for r in here.origin_requests()
+            if '/info/lfs/' in r['target']][-2:] == ['PUT', 'POST'], got
+    shutil.rmtree(here.project + '/w')
+
+
 def test_git_lfs_shows_why_nothing_is_uploaded(assets):
     here = assets('read')
     got = here.run(PUSH % ('other', 'y'))
