@@ -89,6 +89,18 @@ only_covers(const struct load_pattern *only, const struct load_pattern *p)
 	return pattern_covers(only, &below);
 }
 
+/* What else to say of a pattern outside of `only:`, which begins with `near`. */
+static const char *
+why_wider(const struct load_pattern *near, const struct load_pattern *pattern)
+{
+	if (pattern->host.kind == HOST_STAR ||
+	    pattern->host.kind == HOST_DOUBLE)
+		return "; a wildcard must stand there literally";
+	if (pattern->scheme == SCHEME_GIT && near->scheme != SCHEME_GIT)
+		return "; for a rule of git it wants `git+https://` there";
+	return near->port != pattern->port ? "; their ports differ" : "";
+}
+
 static bool
 check_only(struct read_policy *p, uint32_t credential,
     const struct load_rule *rule, const struct load_pattern *pattern)
@@ -126,12 +138,7 @@ check_only(struct read_policy *p, uint32_t credential,
 	    "`%.*s` is wider than `only:` of credential `%.*s`, which begins "
 	    "with `%.*s` (%.*s:%u)%s",
 	    SLICE_ARG(pattern->text), SLICE_ARG(name), SLICE_ARG(near.text),
-	    SLICE_ARG(near.at.file), near.at.line,
-	    pattern->host.kind == HOST_STAR ||
-		    pattern->host.kind == HOST_DOUBLE ?
-		"; a wildcard must stand there literally" :
-		near.port != pattern->port ? "; their ports differ" :
-					     "");
+	    SLICE_ARG(near.at.file), near.at.line, why_wider(&near, pattern));
 	return false;
 }
 
