@@ -72,6 +72,10 @@ def test_git_lfs_moves_objects_where_hooks_are_read_only(assets):
                    'git lfs push origin HEAD && '
                    'git push -q origin HEAD:refs/heads/agent/hooks; }')
     assert got.exit == 0 and 'hooks/pre-push: read-only' in got.err, got
+    assert 'put back: w/.git/config: ' in got.err, got
+    with open(here.project + '/w/.git/config', encoding='utf-8') as f:
+        assert 'repositoryformatversion = 0' not in f.read().partition(
+            '[lfs')[2]
     assert [r['method'] for r in here.origin_requests()
             if '/info/lfs/' in r['target']][-2:] == ['PUT', 'POST'], got
     shutil.rmtree(here.project + '/w')
