@@ -74,8 +74,10 @@ pushing_feed(struct exchange *x UNUSED, size_t room, struct slice *out,
 	} else {
 		got = feed_pack(p, room, out, fail);
 	}
-	/* A pack that is read is nothing to a server without its end. */
-	if (got == PARSE_DONE || (p->proof == NULL && out->n != 0))
+	/* A pack that is read is nothing to a server without its end; but one
+	 * that was held is for a server of which nobody knows that. */
+	if (got == PARSE_DONE ||
+	    ((p->proof == NULL || p->hold != NULL) && out->n != 0))
 		p->is_sent = true;
 	return got;
 }
