@@ -4,12 +4,25 @@
 #include "flow/record.h"
 #include "git/report.h"
 
+/* As hold_failed(), in words that outlive the file. */
+static enum reason
+why_not_held(struct pushing *p, const char **detail)
+{
+	struct request *r = p->r;
+	enum reason reason = hold_failed(p->hold, detail);
+
+	if (reason != REASON_ALLOW)
+		snprintf(r->detail, sizeof(r->detail), "%s", *detail);
+	*detail = r->detail;
+	return reason;
+}
+
 /* The whole pack into a file, and what is to be shown of it. */
 void
 pushing_hold(struct pushing *p)
 {
 	const char *detail;
-	enum reason reason = hold_failed(p->hold, &detail);
+	enum reason reason = why_not_held(p, &detail);
 	enum parse got = PARSE_MORE;
 	struct parse_fail fail;
 	struct slice out;
@@ -23,7 +36,7 @@ pushing_hold(struct pushing *p)
 			return;
 		timer_set(&p->r->x.limit, p->r->x.idle_ms);
 		if (got != PARSE_BAD && !hold_put(p->hold, out))
-			reason = hold_failed(p->hold, &detail);
+			reason = why_not_held(p, &detail);
 	}
 	if (reason != REASON_ALLOW)
 		pushing_refuse(p, reason, detail);
@@ -48,7 +61,7 @@ feed_pack(struct pushing *p, size_t room, struct slice *out,
 		return pushing_pack_next(p, room, out, fail);
 	if (hold_get(p->hold, room, out, &end))
 		return end ? PARSE_DONE : PARSE_MORE;
-	fail->reason = hold_failed(p->hold, &detail);
+	fail->reason = why_not_held(p, &detail);
 	fail->detail = detail;
 	return PARSE_BAD;
 }

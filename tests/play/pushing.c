@@ -202,6 +202,27 @@ packs_that_are_read_at_once_have_a_lower_one(void **state)
 	finish(&w, &b);
 }
 
+/* Its file is gone when the record is written that says why. */
+static void
+a_pack_that_cannot_be_held_is_refused(void **state)
+{
+	const struct slice body = BYTES(LIST PACK);
+	struct world w;
+	struct bed b;
+
+	(void)state;
+	begin(&w, &b);
+	w.spools_fail = true;
+	connect_to_git(&w);
+	say_head(&w, "held", body.n);
+	say(&w, w.client, body);
+	assert_int_equal(w.n_upstreams, 0);
+	assert_true(
+	    has(&w.client->got, SLICE("nothing was pushed [internal ")));
+	assert_true(has(&w.records, SLICE("request.end deny internal 200")));
+	finish(&w, &b);
+}
+
 /* The origin has got a whole push: it says that it took it. */
 static void
 answer(struct world *w)
@@ -416,6 +437,7 @@ main(void)
 		cmocka_unit_test(a_push_may_come_in_any_two_pieces),
 		cmocka_unit_test(pushes_at_once_have_a_ceiling),
 		cmocka_unit_test(packs_that_are_read_at_once_have_a_lower_one),
+		cmocka_unit_test(a_pack_that_cannot_be_held_is_refused),
 		cmocka_unit_test(a_refusal_has_a_line_for_each_of_many_refs),
 		cmocka_unit_test(pushes_end_whatever_happens),
 		cmocka_unit_test(pushes_survive_each_allocation_that_fails),
