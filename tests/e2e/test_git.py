@@ -215,6 +215,21 @@ def test_git_shows_that_the_server_did_not_take_the_token(bed, says):
     assert got.find(event='alarm', reason='cred.unavailable'), got
 
 
+def test_an_error_page_that_says_the_token_is_cut(bed, says):
+    here = bed(ODD + '  credential: api\n',
+               Bed.config(only='git+https://git.test/acme/**'))
+    secret = base64.b64encode(('oauth2:' + here.canary).encode()).decode()
+    for text in (here.canary, 'Basic ' + secret):
+        says({REFS % 'upload': ['HTTP/1.1 500 No\r\nContent-Length: %d\r\n'
+                                'Content-Type: text/plain\r\n\r\n%s' %
+                                (len(text), text)]})
+        got = here.run('git ls-remote https://git.test/acme/odd; '
+                       'curl -sS https://' + REFS % 'upload')
+        assert here.canary not in got.out + got.err and \
+            secret not in got.out + got.err, got
+        assert got.find(event='alarm', reason='cred.echo'), got
+
+
 def test_git_shows_that_a_repository_moved(bed, says):
     """A fetch comes back to the new place, and is judged there."""
     says({REFS % service: [

@@ -266,12 +266,17 @@ def test_each_request_of_a_connection_is_judged_alone(bed, template):
     both = framed(push, b'0\r\n\r\n', long % 5, 'Transfer-Encoding: chunked')
     late = [framed(push, b'', long % len(good), 'Expect: 100-continue'),
             good.replace(b'/a', b'/b').decode('latin-1')]
+    # as clients in a browser's manner write it
+    small = framed(push, good.replace(b'/a', b'/c'), long % len(good))
+    small = '\r\n'.join(
+        line.lower() if ': ' in line else line for line in small.split('\r\n'))
     case = {'name': 'git.test'}
-    (three, probes, both, late), got = try_all(here, [
+    (three, probes, both, late, small), got = try_all(here, [
         {**case, 'send': [three], 'answers': 3},
         {**case, 'send': [probes], 'answers': 2},
         {**case, 'send': [both]},
-        {**case, 'send': late, 'pause': 0.2}])
+        {**case, 'send': late, 'pause': 0.2},
+        {**case, 'send': [small]}])
     ok, ng, refs_ = three.got.split('HTTP/1.1 200 OK')[1:]
     assert 'ok refs/heads/a\n' in ok and 'ng refs/tags/a duenna: ' in ng, three
     assert '%s HEAD' % FIRST in refs_, three
@@ -281,5 +286,5 @@ def test_each_request_of_a_connection_is_judged_alone(bed, template):
     assert late.got.startswith('HTTP/1.1 100 ') and \
         'ok refs/heads/b\n' in late.got, late
     assert changed(path, refs(template)) == \
-        {'refs/heads/a': FIRST, 'refs/heads/b': FIRST}
+        {'refs/heads/' + n: FIRST for n in 'abc'}
     assert got.reasons().count('git.ref') >= 1, got
