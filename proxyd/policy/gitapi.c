@@ -120,12 +120,54 @@ take_segment(struct slice *rest)
 	return segment;
 }
 
+static bool
+has_slash_at(struct slice s, size_t i)
+{
+	return s.p[i] == '/' ||
+	    slice_has_prefix(slice_from(s, i), SLICE("%2F"));
+}
+
+/* As take_segment(), where a slash that is escaped is one, too: some servers
+ * decode it before they look. */
+static struct slice
+take_part(struct slice *rest)
+{
+	size_t n = 0;
+
+	while (n < rest->n && !has_slash_at(*rest, n))
+		n++;
+	struct slice part = slice_first(*rest, n);
+	*rest =
+	    slice_from(*rest, n + (n < rest->n && rest->p[n] == '%' ? 3 : 1));
+	return part;
+}
+
+static bool
+has_escaped_slash(struct slice s)
+{
+	while (s.n != 0 && !slice_has_prefix(s, SLICE("%2F")))
+		s = slice_from(s, 1);
+	return s.n != 0;
+}
+
+/* GitLab takes `commits.json` for `commits`: no door has a dot in its name, nor
+ * a parameter. */
+static struct slice
+without_suffix(struct slice part)
+{
+	size_t n = 0;
+
+	while (n < part.n && part.p[n] != '.' && part.p[n] != ';')
+		n++;
+	return slice_first(part, n);
+}
+
 /* Which of the forge's doors the rest of the path goes by. */
 static bool
 find_door(enum git_forge forge, struct slice rest, struct slice *segment)
 {
 	for (unsigned i = 0; i < DEPTH && rest.n != 0; i++) {
-		struct slice part = take_segment(&rest);
+		struct slice part = without_suffix(take_part(&rest));
 		for (const char *const *d = doors[forge]; *d != NULL; d++)
 			if (ascii_eq_fold(part, slice_of_str(*d))) {
 				*segment = part;
@@ -166,11 +208,17 @@ read_root(const struct root *root, struct slice path, struct gitapi *g)
 	g->repository = slice_first(all, n);
 	if (g->repository.p[n - 1] == '/' && n > 1)
 		g->repository = slice_first(all, n - 1);
-	if (root->by_number ||
-	    (root->n == 0 && is_number(slice_from(g->repository, 1))))
-		g->repository = slice_first(all, 0);
 	g->segment = slice_first(all, 0);
 	g->behind = rest;
+	struct slice name = slice_from(g->repository, 1);
+	struct slice first = take_part(&name);
+	if (root->by_number || (root->n == 0 && is_number(first)))
+		g->repository = slice_first(all, 0);
+	/* No owner and no name has a slash: any door may stand behind it. */
+	if (root->n == 2 && has_escaped_slash(g->repository)) {
+		g->repository = slice_first(all, 0);
+		return true;
+	}
 	/* The repository itself: its default branch, its name, its end. */
 	return rest.n == 0 || find_door(root->forge, rest, &g->segment);
 }

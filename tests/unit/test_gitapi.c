@@ -94,6 +94,22 @@ static const struct {
 	{ "POST", "https://lab.test/api/v4/projects/17/issues", NULL },
 	{ "POST", "https://jo.test/api/v1/repos/acme/any/contents/x", "-" },
 	{ "POST", "https://jo.test/api/v1/repos/other/any/contents/x", NULL },
+	/* A suffix for the format, and a parameter. */
+	{ "POST", "https://lab.test/api/v4/projects/17/repository/commits.json",
+	    "-" },
+	{ "PUT",
+	    "https://lab.test/api/v4/projects/acme%2Fa%2Bb/merge_requests/1/"
+	    "merge.json",
+	    "-" },
+	{ "PUT", "https://api.github.com/repos/acme/app/contents;a/x", "-" },
+	/* Slashes that a server in front may decode. */
+	{ "POST", "https://jo.test/api/v1/repos/acme/any%2Fcontents/x", "-" },
+	{ "POST", "https://jo.test/api/v1/repos/acme%2Fany/contents/x", "-" },
+	{ "PATCH", "https://jo.test/api/v1/repos/acme/any%2F", "-" },
+	{ "PUT", LAB "17/merge_requests%2F1%2Fmerge", "-" },
+	{ "POST", LAB "17%2Frepository%2Fcommits", "-" },
+	{ "POST", LAB "other%2F17/issues", NULL },
+	{ "PUT", LAB "other%2F17", NULL },
 	/* Less known ways to move a branch: a fix that is committed, a merge
 	 * that a deployment makes, a changelog, a command in a note. */
 	{ "POST",
