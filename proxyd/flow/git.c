@@ -55,6 +55,7 @@ git_prepare(struct request *r)
 		return false;
 	wr_bytes(&w, slice_from(path, r->git.repository.n));
 	r->x.path = wr_slice(&w);
-	r->x.reads = git_probe_may_be(r);
+	/* Asked once: fields are taken out of the head later. */
+	r->probe.may_be = r->x.reads = git_probe_may_be(r);
 	return !w.bad;
 }

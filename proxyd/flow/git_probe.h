@@ -18,6 +18,7 @@ struct request;
 struct git_probe {
 	uint8_t got[GIT_PROBE_SIZE];
 	size_t n, fed; /* bytes that came; that went up, if it was none */
+	bool may_be;   /* git_probe_may_be(), of the head as it came */
 	bool answered; /* it was one */
 };
 

@@ -446,7 +446,7 @@ request_judge(struct exchange *x, void *arg)
 	record_flow_begin(f);
 	/* It waits for what is read first: the commands of a push, a probe. */
 	if (r->verdict.n_credentials != 0 && r->pushing == NULL &&
-	    !git_probe_may_be(r))
+	    !r->probe.may_be)
 		record_request_begin(r);
 	request_judge_more(r);
 }
