@@ -10,6 +10,7 @@ import pytest
 
 import gitcgi
 import h2origin
+from bed import BUILD
 from test_pressure import MIB, Held, memory
 
 # of the packs, in MiB; a gigabyte takes a minute
@@ -56,6 +57,7 @@ git -C w rev-parse HEAD
 '''
 
 
+@pytest.mark.skipif('asan' in BUILD, reason='the sanitizer keeps what is freed')
 @pytest.mark.parametrize('version', ['1', '2'])
 def test_a_large_push_takes_no_memory(bed, peers, version):
     host, size, origin = 'git.test', SIZE, contextlib.nullcontext()
