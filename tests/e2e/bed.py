@@ -132,7 +132,7 @@ class Peers:
         self.git = self.dir + '/git'
         self.host_socket = self.dir + '/host.sock'
         self.canary = canary or 'canary' + secrets.token_hex(20)
-        os.makedirs(self.dir)
+        os.makedirs(self.dir, exist_ok=True)  # the program may be there
         os.makedirs(self.git + '/acme')
         self.commit = gitcgi.make_repository(
             self.git + '/acme/widgets.git',
