@@ -72,8 +72,10 @@ def random_rule(r, i, globs=GLOBS):
 # -- what a request is --------------------------------------------------------
 
 def bare(name):
-    cut = re.sub(r'(?i)(?<=.)/?\.git$', '', name)
-    return cut if cut else name
+    while len(name) > 5 and name.lower().endswith('/.git'):
+        name = name[:-5]
+    return name[:-4] if len(name) > 5 and name.lower().endswith('.git') \
+        else name
 
 
 def shape(method, path, query):
@@ -277,7 +279,7 @@ def random_ask(r, numbered=()):
             '/', None
     name = r.choice(NAMES + ['acme/%C3%84', 'other/x', *numbered])
     if r.random() < .4:
-        name += r.choice(['.git', '.GIT', '/.git'])
+        name += r.choice(['.git', '.GIT', '/.git', '.git/.git'])
     path, mark, query = ('/' + name + r.choice(TAILS)).partition('?')
     return r.choice(['GET', 'POST', 'POST', 'PUT']), r.choice(HOSTS), path, \
         query if mark else None
