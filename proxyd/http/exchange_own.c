@@ -118,14 +118,6 @@ drain(struct exchange *x)
 	return p;
 }
 
-static void
-add(struct field_list *fields, const char *name, const char *value)
-{
-	/* The list has room for these few. */
-	if (!field_add(fields, slice_of_str(name), slice_of_str(value)))
-		fields->n = 0;
-}
-
 /*
  * The head and what goes at once.  A request that is whole gets an answer with
  * a length; never "Connection: close" before it is: git takes that for the end
@@ -146,11 +138,11 @@ begin(struct exchange *x, bool whole)
 		.close = whole && !x->req.keep_alive,
 	};
 
-	add(&fields, "content-type", refusal->type);
-	add(&fields, "cache-control", "no-cache");
-	add(&fields, "x-content-type-options", "nosniff");
-	add(&fields, "duenna-reason", reason_name(refusal->reason));
-	add(&fields, "duenna-flow", x->flow);
+	refusal_add(&fields, "content-type", refusal->type);
+	refusal_add(&fields, "cache-control", "no-cache");
+	refusal_add(&fields, "x-content-type-options", "nosniff");
+	refusal_add(&fields, "duenna-reason", reason_name(refusal->reason));
+	refusal_add(&fields, "duenna-flow", x->flow);
 	x->asked = x->answering = true;
 	x->close = !x->req.keep_alive;
 	x->status = r.status;

@@ -218,6 +218,13 @@ refusal_type(const struct refusal *r, const struct http_request *req)
 	return refusal_is_json(req) ? REFUSAL_JSON : REFUSAL_TEXT;
 }
 
+void
+refusal_add(struct field_list *fields, const char *name, const char *value)
+{
+	if (!field_add(fields, slice_of_str(name), slice_of_str(value)))
+		fields->n = 0;
+}
+
 bool
 refusal_is_json(const struct http_request *req)
 {

@@ -74,6 +74,10 @@ const char *refusal_type(const struct refusal *r,
     const struct http_request *req);
 bool refusal_is_json(const struct http_request *req);
 
+/* One of the few fields that our own answers have, which a list has room for. */
+void refusal_add(struct field_list *fields, const char *name,
+    const char *value);
+
 /*
  * Answer on `s`, over HTTP/1.1.
  *

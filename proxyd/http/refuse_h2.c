@@ -3,29 +3,21 @@
 #include "http/h2_stream.h"
 #include "http/refuse_grpc.h"
 
-static void
-add(struct field_list *fields, const char *name, const char *value)
-{
-	/* The list has room for these few. */
-	if (!field_add(fields, slice_of_str(name), slice_of_str(value)))
-		fields->n = 0;
-}
-
 /* The fields that it has in HTTP/1.1, too. */
 static void
 put_fields(const struct refusal *r, const char *flow,
     const struct http_request *req, char retry[16], struct field_list *fields)
 {
 	fields->n = 0;
-	add(fields, "content-type", refusal_type(r, req));
-	add(fields, "cache-control", "no-store");
-	add(fields, "x-content-type-options", "nosniff");
-	add(fields, "duenna-reason", reason_name(r->reason));
-	add(fields, "duenna-flow", flow);
+	refusal_add(fields, "content-type", refusal_type(r, req));
+	refusal_add(fields, "cache-control", "no-store");
+	refusal_add(fields, "x-content-type-options", "nosniff");
+	refusal_add(fields, "duenna-reason", reason_name(r->reason));
+	refusal_add(fields, "duenna-flow", flow);
 	if (r->retry_after_s == 0)
 		return;
 	snprintf(retry, 16, "%u", r->retry_after_s);
-	add(fields, "retry-after", retry);
+	refusal_add(fields, "retry-after", retry);
 }
 
 /* Trailers are the whole answer. */
@@ -39,10 +31,10 @@ put_grpc(const struct refusal *r, struct stream *s, const char *flow)
 	buf_init(&message, REFUSAL_GRPC_MESSAGE_MAX);
 	refusal_put_grpc_message(r, flow, &message);
 	snprintf(status, sizeof(status), "%u", refusal_grpc_answer(r));
-	add(&fields, "content-type", REFUSAL_GRPC);
-	add(&fields, "grpc-status", status);
-	add(&fields, "duenna-reason", reason_name(r->reason));
-	add(&fields, "duenna-flow", flow);
+	refusal_add(&fields, "content-type", REFUSAL_GRPC);
+	refusal_add(&fields, "grpc-status", status);
+	refusal_add(&fields, "duenna-reason", reason_name(r->reason));
+	refusal_add(&fields, "duenna-flow", flow);
 	bool ok = !message.failed &&
 	    field_add(&fields, SLICE("grpc-message"), buf_slice(&message));
 	const struct http_new_response res = {
