@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The one table of limits.  docs/limits.md has the same rows; a test compares
- * them.  Sizes are bytes; names that end in _MS are milliseconds, in _S seconds.
+ * them.  Sizes are bytes; names that end in _MS are milliseconds, in _S seconds,
+ * in _MIB times 2^20 bytes.
  */
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
@@ -88,8 +89,8 @@
 	X(ADVERT_SIZE, 268435456, "what a git server answers to `info/refs`")   \
 	X(ADVERT_LINE_SIZE, 12288, "one line of that: a ref with what the server can do") \
 	X(PUSH_LIST_MS, 30000, "time for the command list of a push")          \
-	X(PUSH_DRAIN_SIZE, 67108864, "read and dropped of a push that is refused") \
-	X(PUSH_DRAIN_MS, 60000, "time for that")                               \
+	X(PUSH_DRAIN_MIB, 8192, "read and dropped of a push that is refused: more than hosted forges take at all") \
+	X(PUSH_DRAIN_MS, 3600000, "time for that, and of silence as where it is allowed") \
 	X(GIT_HOSTS, 64, "hosts of git rules whose SSH URLs are turned to https in a run") \
 	X(PUSHES, 64, "pushes of a sandbox at once")                           \
 	X(PROOFS, 4, "... of which a rule reads the pack")                     \

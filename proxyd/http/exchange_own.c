@@ -4,7 +4,10 @@
  * goes upstream (READ), made by the owner where it goes up, and dropped behind
  * an answer that git has to read to its end.
  */
+#include "base/clock.h"
 #include "http/exchange_step.h"
+
+#define MIB_SHIFT 20
 
 enum parse
 exchange_pull(struct exchange *x, struct slice *in, struct parse_fail *fail)
@@ -102,6 +105,26 @@ exchange_move_own(struct exchange *x, struct parse_fail *fail)
 
 /* --- REFUSE, for git ----------------------------------------------------- */
 
+/*
+ * To the request's end, since git tells no more than "Everything up-to-date"
+ * of one that is cut: what is refused costs no more than what is allowed, and
+ * has the same limit on silence.  Only the whole has one more.
+ */
+static bool
+may_drain_on(struct exchange *x)
+{
+	uint64_t now = clock_ms(), left;
+
+	if (x->drain_until == 0)
+		x->drain_until = now + LIMIT_PUSH_DRAIN_MS;
+	if (now >= x->drain_until ||
+	    x->drained >> MIB_SHIFT >= LIMIT_PUSH_DRAIN_MIB)
+		return false;
+	left = x->drain_until - now;
+	timer_set(&x->limit, left < x->idle_ms ? left : x->idle_ms);
+	return true;
+}
+
 /* Read on and drop; as exchange_pull(). */
 static enum parse
 drain(struct exchange *x)
@@ -185,19 +208,19 @@ has_left(const struct exchange *x)
 enum exchange_step
 exchange_refuse_git(struct exchange *x)
 {
+	bool first = x->drain_until == 0;
+	uint64_t before = x->drained;
 	enum parse p = drain(x);
-	bool good = p != PARSE_BAD;
+	bool good = p != PARSE_BAD && !x->expired;
 
-	if (x->drained > LIMIT_PUSH_DRAIN_SIZE && p == PARSE_MORE)
-		good = false;
-	if (!good || x->expired)
+	if (good && p == PARSE_MORE && (first || x->drained != before))
+		good = may_drain_on(x);
+	if (!good)
 		return exchange_lose(x, REASON_CLIENT_ABORT,
 		    "the refused push was not read to its end");
 	if (!x->asked && (p == PARSE_DONE || !x->req.is_http10) &&
-	    exchange_head_fits(x)) {
-		timer_set(&x->limit, LIMIT_PUSH_DRAIN_MS);
+	    exchange_head_fits(x))
 		good = begin(x, p == PARSE_DONE);
-	}
 	if (good && x->asked && p == PARSE_DONE)
 		good = tell(x);
 	if (!good)

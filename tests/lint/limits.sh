@@ -9,7 +9,7 @@ rows() {
 Everything that a peer can make large, slow or many has a limit. This page is
 made from `proxyd/base/limits.h` by `tests/lint/limits.sh --update`; the lint
 fails when the two differ. Sizes are bytes; names that end in `_MS` are
-milliseconds, in `_S` seconds.
+milliseconds, in `_S` seconds, in `_MIB` times 2^20 bytes.
 
 | limit | value | what |
 |---|---|---|

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "http/exchange.h"
 #include "net/stream_tcp.h"
 
@@ -371,12 +372,61 @@ refusal_for_git_reads_no_more_than_its_limit(void **state)
 	part[sizeof(part) - 1] = '\0';
 	begin(&o, NULL);
 	say(&o, HEAD("Content-Length: 99999999999\r\n") "line\n");
-	o.x.drained = LIMIT_PUSH_DRAIN_SIZE - sizeof(part);
+	o.x.drained = ((uint64_t)LIMIT_PUSH_DRAIN_MIB << 20) - sizeof(part);
 	say(&o, part);
 	assert_int_equal(o.phase, EXCHANGE_REFUSE);
 	say(&o, part);
 	assert_int_equal(o.phase, EXCHANGE_GONE);
 	end(&o);
+}
+
+/* Its clock so much later, and the timers that are due. */
+static void
+later(struct owner *o, uint64_t ms)
+{
+	clock_set(clock_ms() + ms, 1);
+	timer_fire_due();
+	run(o);
+}
+
+/* What makes a refused push wait is what makes an allowed one: silence. */
+static void
+refusal_for_git_ends_with_silence(void **state)
+{
+	struct owner o;
+
+	(void)state;
+	clock_set(1000, 1);
+	begin(&o, NULL);
+	say(&o, HEAD("Content-Length: 99999999999\r\n") "line\n");
+	later(&o, LIMIT_IDLE_MS - 1);
+	say(&o, "x");
+	later(&o, LIMIT_IDLE_MS - 1);
+	assert_int_equal(o.phase, EXCHANGE_REFUSE);
+	later(&o, 1);
+	assert_int_equal(o.phase, EXCHANGE_GONE);
+	end(&o);
+	clock_set(0, 0);
+}
+
+static void
+refusal_for_git_has_an_end_of_time(void **state)
+{
+	struct owner o;
+
+	(void)state;
+	clock_set(1000, 1);
+	begin(&o, NULL);
+	say(&o, HEAD("Content-Length: 99999999999\r\n") "line\n");
+	for (int i = 0; i < LIMIT_PUSH_DRAIN_MS / 1000 - 1; i++) {
+		later(&o, 1000);
+		say(&o, "x");
+	}
+	assert_int_equal(o.phase, EXCHANGE_REFUSE);
+	later(&o, 1000);
+	assert_int_equal(o.phase, EXCHANGE_GONE);
+	end(&o);
+	clock_set(0, 0);
 }
 
 int
@@ -392,6 +442,8 @@ main(void)
 		cmocka_unit_test(refusal_for_git_ends_behind_the_request),
 		cmocka_unit_test(refusal_for_git_of_a_broken_request_is_cut),
 		cmocka_unit_test(refusal_for_git_reads_no_more_than_its_limit),
+		cmocka_unit_test(refusal_for_git_ends_with_silence),
+		cmocka_unit_test(refusal_for_git_has_an_end_of_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
