@@ -8,6 +8,7 @@
 #define D (1U << ROLE_DIALER)
 #define K (1U << ROLE_KEEPER)
 #define S (1U << ROLE_SCRIBE)
+#define P (1U << ROLE_PORTER)
 
 /* clang-format off */
 static const struct {
@@ -15,9 +16,9 @@ static const struct {
 	unsigned from, to; /* sets of roles */
 } rows[OP_MAX + 1] = {
 	[OP_CHANNEL] = { "CHANNEL", M, W | D | K | S },
-	[OP_PING] = { "PING", M, R | C | W | D | K | S },
-	[OP_PONG] = { "PONG", R | C | W | D | K | S, M },
-	[OP_READY] = { "READY", R | C | W | D | K | S, M },
+	[OP_PING] = { "PING", M, R | C | W | D | K | S | P },
+	[OP_PONG] = { "PONG", R | C | W | D | K | S | P, M },
+	[OP_READY] = { "READY", R | C | W | D | K | S | P, M },
 
 	[OP_LOAD_OWNER] = { "LOAD_OWNER", M, R },
 	[OP_LOAD_POLICY] = { "LOAD_POLICY", M, C },
@@ -57,6 +58,10 @@ static const struct {
 	[OP_TALLY] = { "TALLY", S, M },
 	[OP_CERTIFY] = { "CERTIFY", S, K },
 	[OP_CERTIFIED] = { "CERTIFIED", K, S },
+
+	[OP_CONTROL] = { "CONTROL", M, P },
+	[OP_REQUEST] = { "REQUEST", P, M },
+	[OP_ANSWER] = { "ANSWER", M, P },
 };
 /* clang-format on */
 

@@ -47,6 +47,7 @@ static const struct {
 	[ROLE_DIALER] = { LANDLOCK_READ_NET, true },
 	[ROLE_KEEPER] = { LANDLOCK_NO_FILES, false },
 	[ROLE_SCRIBE] = { LANDLOCK_NO_FILES, false },
+	[ROLE_PORTER] = { LANDLOCK_NO_FILES, false },
 };
 
 static int

@@ -4,6 +4,7 @@
  * answers the odd number behind.  Bodies are written with base/wr.h and read
  * with base/rd.h; `s8`, `s16`, `s32` are slices behind a length of that many
  * bits.  priv/dispatch.c has the table of who may send what to whom.
+ * lint: table
  */
 #ifndef PRIV_OPS_H
 #define PRIV_OPS_H
@@ -169,6 +170,25 @@ enum op {
 	 */
 	OP_CERTIFY = 128,
 	OP_CERTIFIED = 129,
+
+	/*
+	 * The control socket (priv/control.h).  A porter reads for one user.
+	 *
+	 * CONTROL  monitor -> porter: u32 uid, u8 rights (set of control_right);
+	 *          fd: a connection that was accepted and whose peer was looked
+	 *          at
+	 * REQUEST  porter -> monitor: control_request_write(), as
+	 *          control_carry_put() has it: in the message, or alone in a
+	 *          memfd (fd).  The monitor compares uid and rights with what it
+	 *          gave that porter.  The sender wipes its copy
+	 * ANSWER   its answer: control_answer_write(): u8 code, s16 detail; fd:
+	 *          a memfd with the content (JSON; METRICS: OpenMetrics text),
+	 *          or none.  A porter that has neither connection nor request
+	 *          for a minute is ended by the monitor
+	 */
+	OP_CONTROL = 144,
+	OP_REQUEST = 146,
+	OP_ANSWER = 147,
 
 	/*
 	 * monitor -> duenna-nft, init of a sandbox: see ns/ and nft/.

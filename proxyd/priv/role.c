@@ -9,6 +9,7 @@ static const char *const names[ROLE_COUNT] = {
 	[ROLE_DIALER] = "dialer",
 	[ROLE_KEEPER] = "keeper",
 	[ROLE_SCRIBE] = "scribe",
+	[ROLE_PORTER] = "porter",
 };
 
 const char *

@@ -19,6 +19,7 @@ enum role {
 	ROLE_DIALER,
 	ROLE_KEEPER,
 	ROLE_SCRIBE,
+	ROLE_PORTER, /* reads the control socket, for one user */
 	ROLE_COUNT
 };
 

@@ -23,15 +23,17 @@
 #define SANITIZED false
 #endif
 
-#define EVERY                                                        \
-	(1U << ROLE_STEWARD | 1U << ROLE_CLERK | 1U << ROLE_WORKER | \
-	    1U << ROLE_DIALER | 1U << ROLE_KEEPER | 1U << ROLE_SCRIBE)
+#define EVERY                                                           \
+	(1U << ROLE_STEWARD | 1U << ROLE_CLERK | 1U << ROLE_WORKER |    \
+	    1U << ROLE_DIALER | 1U << ROLE_KEEPER | 1U << ROLE_SCRIBE | \
+	    1U << ROLE_PORTER)
 #define STEWARD (1U << ROLE_STEWARD)
 #define CLERK (1U << ROLE_CLERK)
 #define WORKER (1U << ROLE_WORKER)
 #define DIALER (1U << ROLE_DIALER)
 #define KEEPER (1U << ROLE_KEEPER)
 #define SCRIBE (1U << ROLE_SCRIBE)
+#define PORTER (1U << ROLE_PORTER)
 
 /* What an argument must be: (value & mask) == want.  mask 0: anything. */
 struct argument {
@@ -60,13 +62,13 @@ static const struct row {
 						   leaves no path to see */
 	{ SCMP_SYS(lseek), EVERY },
 	/* the worker's: files of a pack that waits (flow/hold.h) */
-	{ SCMP_SYS(pread64), STEWARD | CLERK | WORKER | KEEPER | SCRIBE },
+	{ SCMP_SYS(pread64), STEWARD | CLERK | WORKER | KEEPER | SCRIBE | PORTER },
 	{ SCMP_SYS(pwrite64), WORKER | KEEPER | SCRIBE },
 	{ SCMP_SYS(ftruncate), STEWARD | CLERK | WORKER | KEEPER | SCRIBE },
 	{ SCMP_SYS(fdatasync), KEEPER | SCRIBE },
 	{ SCMP_SYS(fsync), KEEPER | SCRIBE },
 	{ SCMP_SYS(fallocate), SCRIBE },
-	{ SCMP_SYS(memfd_create), STEWARD | CLERK | KEEPER },
+	{ SCMP_SYS(memfd_create), STEWARD | CLERK | KEEPER | PORTER },
 
 	/* where a file lies that the steward was handed open */
 	{ SCMP_SYS(readlink), STEWARD },
@@ -120,7 +122,7 @@ static const struct row {
 	{ SCMP_SYS(setsockopt), WORKER | DIALER },
 	{ SCMP_SYS(getsockname), WORKER | DIALER },
 	{ SCMP_SYS(getpeername), WORKER | DIALER },
-	{ SCMP_SYS(shutdown), WORKER | DIALER },
+	{ SCMP_SYS(shutdown), WORKER | DIALER | PORTER },
 	{ SCMP_SYS(accept4), WORKER },
 	{ SCMP_SYS(accept), WORKER },
 	{ SCMP_SYS(recvfrom), WORKER | DIALER },

@@ -106,6 +106,7 @@ landlock_leaves_no_file(void **state)
 	want(ROLE_WORKER, false, read_file, SEEN_REFUSED);
 	want(ROLE_KEEPER, false, read_file, SEEN_REFUSED);
 	want(ROLE_SCRIBE, false, read_file, SEEN_REFUSED);
+	want(ROLE_PORTER, false, read_file, SEEN_REFUSED);
 	for (int r = ROLE_STEWARD; r < ROLE_COUNT; r++) {
 		want((enum role)r, false, write_file, SEEN_REFUSED);
 		want((enum role)r, false, execute, SEEN_REFUSED);
