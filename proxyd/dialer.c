@@ -182,6 +182,18 @@ take_name(struct dialer *d, struct msg *m)
 }
 
 static bool
+take_forget(struct dialer *d, struct msg *m)
+{
+	struct rd in = rd_of(m->body);
+	uint32_t sandbox = rd_u32(&in);
+
+	if (!rd_is_done(&in))
+		return false;
+	asks_forget_sandbox(d->asks, sandbox);
+	return true;
+}
+
+static bool
 take_resolvers(struct dialer *d, struct msg *m)
 {
 	struct rd in = rd_of(m->body);
@@ -229,6 +241,8 @@ on_monitor_msg(struct channel *c UNUSED, struct msg *m, void *arg)
 		valid = take_program(d, m);
 	else if (m->op == OP_NAME)
 		valid = take_name(d, m);
+	else if (m->op == OP_FORGET)
+		valid = take_forget(d, m);
 	else if (m->op == OP_RESOLVERS)
 		valid = take_resolvers(d, m);
 	if (!valid)

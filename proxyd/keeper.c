@@ -202,6 +202,18 @@ take_name(struct keeper *keeper, struct msg *m)
 	    store_set_name(keeper->store, sandbox, name, &err) == 0;
 }
 
+static bool
+take_forget(struct keeper *keeper, struct msg *m)
+{
+	struct rd r = rd_of(m->body);
+	uint32_t sandbox = rd_u32(&r);
+
+	if (!rd_is_done(&r))
+		return false;
+	issue_forget_sandbox(keeper->issue, sandbox);
+	return true;
+}
+
 /* A secret that cannot be had: its owner should know.  `why` is a literal. */
 static void
 warn_missing(const struct keeper *keeper, uint32_t credential, const char *why)
@@ -369,6 +381,7 @@ static const struct {
 	{ OP_OWNER, take_owner },
 	{ OP_NAME, take_name },
 	{ OP_PROGRAM, take_program },
+	{ OP_FORGET, take_forget },
 	{ OP_SECRET, take_secret },
 	{ OP_SECRET_ENDED, take_secret_ended },
 };

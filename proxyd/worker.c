@@ -201,6 +201,8 @@ on_monitor_msg(struct channel *c UNUSED, struct msg *m, void *arg)
 		valid = worker_take_program(w, m);
 	else if (m->op == OP_SANDBOX)
 		valid = worker_take_sandbox(w, m);
+	else if (m->op == OP_FORGET)
+		valid = worker_take_forget(w, m);
 	if (!valid)
 		log_warn("the monitor's %s cannot be used",
 		    dispatch_op_name(m->op));
@@ -229,6 +231,7 @@ set_up(struct worker *w)
 	enum err err = ERR_NONE;
 
 	LIST_INIT(&w->sandboxes);
+	ids_init(&w->by_id);
 	w->loop = loop_new(&err);
 	if (w->loop == NULL)
 		goto fail;

@@ -10,6 +10,7 @@
 
 #include <sys/queue.h>
 
+#include "base/ids.h"
 #include "dns/server.h"
 #include "flow/asks_roles.h"
 #include "flow/sandbox.h"
@@ -21,7 +22,9 @@
 struct worker;
 
 struct worker_sandbox {
-	LIST_ENTRY(worker_sandbox) entry;
+	struct loop_item dead; /* first: freed by the reaper when forgotten */
+	struct ids_entry by_id;
+	LIST_ENTRY(worker_sandbox) entry;	      /* on worker->sandboxes */
 	struct worker *worker;			      /* borrowed */
 	struct sandbox *flows;			      /* owned */
 	struct listener *listeners[WORKER_LISTENERS]; /* owned */
@@ -36,6 +39,7 @@ struct worker {
 	struct owner *owner;	 /* owned; what roles.owner points to */
 	struct ctx_root *roots;	 /* owned; what roles.client points to */
 	LIST_HEAD(, worker_sandbox) sandboxes;
+	struct ids by_id;    /* the same, by their numbers */
 	struct timer last;   /* for what still goes to the scribe at the end */
 	uint64_t goodbye_ms; /* when the end began, by clock_ms() */
 };
@@ -44,9 +48,11 @@ struct worker {
 MUST_USE struct worker_sandbox *worker_sandbox_get(struct worker *w,
     uint32_t id);
 
-/* Bodies of OP_PROGRAM and OP_SANDBOX, descriptors and all.  False: not such. */
+/* Bodies of OP_PROGRAM, OP_SANDBOX and OP_FORGET, descriptors and all.  False:
+ * not such. */
 MUST_USE bool worker_take_program(struct worker *w, struct msg *m);
 MUST_USE bool worker_take_sandbox(struct worker *w, struct msg *m);
+MUST_USE bool worker_take_forget(struct worker *w, struct msg *m);
 
 /* Take no more connections; end those that are there. */
 void worker_sandbox_close(struct worker_sandbox *s);

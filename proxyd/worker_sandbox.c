@@ -5,18 +5,27 @@
 #include "net/origdst.h"
 #include "proxyd/worker.h"
 
+static void
+sandbox_reaped(struct loop_item *item)
+{
+	struct worker_sandbox *s = (struct worker_sandbox *)item;
+
+	sandbox_free(s->flows);
+	free(s);
+}
+
 struct worker_sandbox *
 worker_sandbox_get(struct worker *w, uint32_t id)
 {
-	struct worker_sandbox *s;
+	struct worker_sandbox *s = ids_find(&w->by_id, id);
 	enum err err;
 
-	LIST_FOREACH(s, &w->sandboxes, entry)
-		if (s->flows->id == id)
-			return s;
+	if (s != NULL)
+		return s;
 	s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return NULL;
+	s->dead.free = sandbox_reaped;
 	s->worker = w;
 	s->flows = sandbox_new(w->loop, &asks_roles, &w->roles, id, &err);
 	if (s->flows == NULL ||
@@ -28,6 +37,7 @@ worker_sandbox_get(struct worker *w, uint32_t id)
 	}
 	leaf_cache_set_keeper(s->flows->leaves, w->roles.keeper);
 	LIST_INSERT_HEAD(&w->sandboxes, s, entry);
+	ids_put(&w->by_id, &s->by_id, id, s);
 	return s;
 }
 
@@ -150,6 +160,26 @@ worker_take_sandbox(struct worker *w, struct msg *m)
 		}
 	}
 	return take_answerer(s, m);
+}
+
+bool
+worker_take_forget(struct worker *w, struct msg *m)
+{
+	struct rd in = rd_of(m->body);
+	uint32_t id = rd_u32(&in);
+	struct worker_sandbox *s = ids_find(&w->by_id, id);
+
+	if (!rd_is_done(&in))
+		return false;
+	if (s == NULL)
+		return true;
+	/* What is put there later is reaped before: its flows. */
+	loop_reap(w->loop, &s->dead);
+	LIST_REMOVE(s, entry);
+	ids_remove(&w->by_id, &s->by_id);
+	worker_sandbox_close(s);
+	sandbox_close(s->flows);
+	return true;
 }
 
 void

@@ -59,6 +59,9 @@ MUST_USE int asks_set_program(struct asks *a, uint32_t sandbox,
     uint32_t generation, struct slice digest, struct program *program,
     enum err *err);
 
+/* That sandbox is gone, and so is what it asked for: refused, and recorded. */
+void asks_forget_sandbox(struct asks *a, uint32_t sandbox);
+
 /*
  * Take an OP_DIAL from a worker.  It is answered on the same channel, sooner or
  * later, but for a body that no worker of ours writes: then nothing is said.

@@ -145,25 +145,43 @@ asks_set_name(struct asks *a, uint32_t sandbox, struct slice name,
 	return p == NULL ? -1 : page_set_name(p, name, err);
 }
 
+/* All dials of a page end, since what they borrow is about to go. */
+static void
+refuse_page(struct asks *a, const struct page *p, enum reason reason,
+    const char *detail)
+{
+	struct ask *q = LIST_FIRST(&a->open);
+
+	for (struct ask *after; q != NULL; q = after) {
+		after = LIST_NEXT(q, entry);
+		if (q->page == p)
+			ask_refuse(q, reason, detail);
+	}
+}
+
 int
 asks_set_program(struct asks *a, uint32_t sandbox, uint32_t generation,
     struct slice digest, struct program *program, enum err *err)
 {
 	struct page *p = book_get(&a->book, sandbox, err);
-	struct ask *q = LIST_FIRST(&a->open);
 
 	if (p == NULL) {
 		program_free(program);
 		return -1;
 	}
-	/* What they borrow is about to go. */
-	for (struct ask *after; q != NULL; q = after) {
-		after = LIST_NEXT(q, entry);
-		if (q->page == p)
-			ask_refuse(q, REASON_POLICY_CHANGED,
-			    "the policy has changed");
-	}
+	refuse_page(a, p, REASON_POLICY_CHANGED, "the policy has changed");
 	return page_set_program(p, generation, digest, program, err);
+}
+
+void
+asks_forget_sandbox(struct asks *a, uint32_t sandbox)
+{
+	struct page *p = book_find(&a->book, sandbox);
+
+	if (p == NULL)
+		return;
+	refuse_page(a, p, REASON_SHUTDOWN, "the sandbox is gone");
+	book_forget(&a->book, p);
 }
 
 void

@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dial/book.h"
+#include "base/clock.h"
 
 void
 book_init(struct book *b)
 {
-	LIST_INIT(&b->pages);
-	b->n = 0;
+	*b = (struct book){ 0 };
+	ids_init(&b->pages);
+}
+
+static void
+tear_out(struct book *b, struct page *p)
+{
+	ids_remove(&b->pages, &p->by_id);
+	program_free(p->program);
+	names_release(&p->names);
+	names_list_release(&p->names_of_rules);
+	free(p);
 }
 
 void
 book_release(struct book *b)
 {
-	while (!LIST_EMPTY(&b->pages)) {
-		struct page *p = LIST_FIRST(&b->pages);
-		LIST_REMOVE(p, entry);
-		program_free(p->program);
-		names_release(&p->names);
-		names_list_release(&p->names_of_rules);
-		free(p);
-	}
-	b->n = 0;
+	struct page *p;
+
+	while ((p = ids_any(&b->pages)) != NULL)
+		tear_out(b, p);
 }
 
 struct page *
 book_find(struct book *b, uint32_t sandbox)
 {
-	struct page *p;
-
-	LIST_FOREACH(p, &b->pages, entry)
-		if (p->sandbox == sandbox)
-			return p;
-	return NULL;
+	return ids_find(&b->pages, sandbox);
 }
 
 struct page *
@@ -41,7 +42,7 @@ book_get(struct book *b, uint32_t sandbox, enum err *err)
 	if (p != NULL)
 		return p;
 	*err = ERR_FULL;
-	if (b->n >= BOOK_MAX)
+	if (b->pages.n >= BOOK_MAX)
 		return NULL;
 	*err = ERR_MEMORY;
 	p = calloc(1, sizeof(*p));
@@ -49,9 +50,21 @@ book_get(struct book *b, uint32_t sandbox, enum err *err)
 		return NULL;
 	*err = ERR_NONE;
 	p->sandbox = sandbox;
-	LIST_INSERT_HEAD(&b->pages, p, entry);
-	b->n++;
+	ids_put(&b->pages, &p->by_id, sandbox, p);
 	return p;
+}
+
+void
+book_forget(struct book *b, struct page *p)
+{
+	ids_gone_put(&b->gone, p->sandbox, clock_ms());
+	tear_out(b, p);
+}
+
+bool
+book_is_gone(const struct book *b, uint32_t sandbox)
+{
+	return ids_gone_has(&b->gone, sandbox, clock_ms());
 }
 
 int

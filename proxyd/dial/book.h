@@ -6,10 +6,9 @@
 #ifndef DIAL_BOOK_H
 #define DIAL_BOOK_H
 
-#include <sys/queue.h>
-
 #include "base/attr.h"
 #include "base/err.h"
+#include "base/ids.h"
 #include "dial/names.h"
 #include "policy/program.h"
 
@@ -17,9 +16,9 @@
 #define BOOK_NAME_MAX 64   /* bytes of a sandbox's name */
 #define BOOK_DIGEST_MAX 80 /* bytes of "sha256:" and its digits */
 
-/* One sandbox.  Once made it stays until the book goes. */
+/* One sandbox. */
 struct page {
-	LIST_ENTRY(page) entry;
+	struct ids_entry by_id;
 	uint32_t sandbox;
 	uint32_t generation;
 	struct program *program; /* owned; NULL: none yet */
@@ -32,8 +31,8 @@ struct page {
 };
 
 struct book {
-	LIST_HEAD(, page) pages;
-	size_t n;
+	struct ids pages;     /* owned, each */
+	struct ids_gone gone; /* forgotten a moment ago */
 };
 
 void book_init(struct book *b);
@@ -44,6 +43,12 @@ struct page *book_find(struct book *b, uint32_t sandbox);
 
 /* The page of that sandbox, made if it is new.  NULL with ERR_MEMORY, ERR_FULL. */
 MUST_USE struct page *book_get(struct book *b, uint32_t sandbox, enum err *err);
+
+/* Nothing borrows from it any more: tear it out. */
+void book_forget(struct book *b, struct page *p);
+
+/* Was it forgotten a moment ago?  Then it may have been asked for before. */
+bool book_is_gone(const struct book *b, uint32_t sandbox);
 
 /* 0, or -1 with ERR_MESSAGE: too long. */
 MUST_USE int page_set_name(struct page *p, struct slice name, enum err *err);

@@ -31,8 +31,11 @@ ask_check(struct ask *q, const char **detail)
 {
 	struct asks *a = q->asks;
 
+	*detail = "the sandbox is gone";
+	if (q->page == NULL && book_is_gone(&a->book, q->request.who.sandbox))
+		return REASON_SHUTDOWN;
 	*detail = "no such sandbox";
-	if (q->page == NULL && a->book.n != 0)
+	if (q->page == NULL && a->book.pages.n != 0)
 		return REASON_POLICY_NONE;
 	*detail = "duenna is not ready";
 	if (q->page == NULL || q->page->program == NULL)

@@ -141,6 +141,10 @@ grant_judge(struct grant *g, const struct store *store, struct told *told)
 		g->detail = "the owner's configuration has not come";
 		return GRANT_NO;
 	}
+	if (store_is_gone(store, g->who.sandbox)) {
+		g->detail = "the sandbox is gone";
+		return GRANT_NO;
+	}
 	g->detail = find_forgery(g, told);
 	if (g->detail != NULL)
 		return g->cookie != 0 && g->dial == NULL &&

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/queue.h>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "audit/event.h"
+#include "base/budget.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -14,14 +12,13 @@
 #include "certs/leaf.h"
 #include "crypto/sign.h"
 #include "keep/fresh.h"
-#include "keep/grant.h"
 #include "keep/issue.h"
 #include "keep/store.h"
 #include "keep/told.h"
+#include "keep/waits.h"
 #include "priv/ops.h"
 
 #define LEAF_SIZE_MAX 4096 /* bytes of a leaf; with one name it has 600 */
-#define SECOND_MS 1000
 
 /* A release that waits for its record. */
 struct pending {
@@ -33,19 +30,6 @@ struct pending {
 	const char *user; /* static; git: the token as Basic; NULL: as it is */
 };
 
-#define RELEASE_BODY_MAX 512 /* bytes of a RELEASE that may wait */
-
-/* A RELEASE that waits for a secret that is under way: as it came. */
-struct waiting {
-	LIST_ENTRY(waiting) entry;
-	struct channel *from; /* borrowed; NULL: it is gone */
-	uint32_t credential;
-	uint32_t id;
-	int fd; /* owned */
-	size_t n;
-	uint8_t body[RELEASE_BODY_MAX];
-};
-
 struct issue {
 	struct store *store;	   /* borrowed */
 	struct recorder *recorder; /* borrowed */
@@ -54,10 +38,8 @@ struct issue {
 	struct sign_key *key;	   /* owned */
 	struct fresh *fresh;	   /* borrowed; NULL: none */
 	LIST_HEAD(, pending) pendings;
-	LIST_HEAD(, waiting) waitings;
-	unsigned n_waiting;
-	uint64_t alarm_ms;   /* saved up for alarms */
-	uint64_t alarm_at;   /* when that was counted */
+	struct waits waits; /* for a secret that is under way */
+	struct budget alarms;
 	uint64_t n_silenced; /* alarms that were only counted */
 };
 
@@ -77,19 +59,10 @@ issue_new(struct store *store, struct recorder *recorder, enum err *err)
 	i->store = store;
 	i->recorder = recorder;
 	LIST_INIT(&i->pendings);
-	LIST_INIT(&i->waitings);
-	i->alarm_ms = ISSUE_ALARMS_BURST * SECOND_MS;
-	i->alarm_at = clock_ms();
+	waits_init(&i->waits);
+	budget_init(&i->alarms, ISSUE_ALARMS_PER_S, ISSUE_ALARMS_BURST,
+	    clock_ms());
 	return i;
-}
-
-static void
-drop_waiting(struct issue *i, struct waiting *w)
-{
-	LIST_REMOVE(w, entry);
-	i->n_waiting--;
-	close(w->fd);
-	free(w);
 }
 
 void
@@ -97,8 +70,7 @@ issue_free(struct issue *i)
 {
 	if (i == NULL)
 		return;
-	while (!LIST_EMPTY(&i->waitings))
-		drop_waiting(i, LIST_FIRST(&i->waitings));
+	waits_release(&i->waits);
 	while (!LIST_EMPTY(&i->pendings)) {
 		struct pending *p = LIST_FIRST(&i->pendings);
 		recorder_forget(i->recorder, p);
@@ -320,6 +292,12 @@ answer_release(struct channel *to, uint32_t id, enum reason reason,
 		explicit_bzero(body, sizeof(body));
 }
 
+static void
+refuse_release(struct channel *to, uint32_t id, enum reason reason)
+{
+	answer_release(to, id, reason, (struct slice){ 0 });
+}
+
 /* The record is in the log, or it is not: the credential goes, or it stays. */
 static void
 on_written(bool written, void *arg)
@@ -365,32 +343,13 @@ record_and_give(struct issue *i, struct channel *from, uint32_t id,
 	return true;
 }
 
-/* Keep the request as it came, until its secret is there.  False: no room. */
+/* Keep the request until its secret is there.  False: it may not wait. */
 static bool
 wait_for_secret(struct issue *i, struct channel *from, const struct msg *m,
-    uint32_t credential)
+    const struct grant *g)
 {
-	struct waiting *w;
-
-	if (i->fresh == NULL || i->n_waiting >= LIMIT_RELEASES_WAITING ||
-	    m->body.n > RELEASE_BODY_MAX || !fresh_want(i->fresh, credential))
-		return false;
-	w = calloc(1, sizeof(*w));
-	if (w == NULL)
-		return false;
-	*w = (struct waiting){ .from = from,
-		.credential = credential,
-		.id = m->id,
-		.n = m->body.n };
-	memcpy(w->body, m->body.p, m->body.n);
-	w->fd = fcntl(m->fds[0], F_DUPFD_CLOEXEC, 0);
-	if (w->fd < 0) {
-		free(w);
-		return false;
-	}
-	LIST_INSERT_HEAD(&i->waitings, w, entry);
-	i->n_waiting++;
-	return true;
+	return i->fresh != NULL && fresh_want(i->fresh, g->credential) &&
+	    waits_put(&i->waits, from, m, g);
 }
 
 /* Judge and answer; `may_wait` is false for one that has waited. */
@@ -403,8 +362,7 @@ release(struct issue *i, struct channel *from, const struct msg *m,
 
 	if (!grant_read(&g, m)) {
 		alarm_malformed(i, "a malformed request to release");
-		answer_release(from, m->id, REASON_CRED_UNAVAILABLE,
-		    (struct slice){ 0 });
+		refuse_release(from, m->id, REASON_CRED_UNAVAILABLE);
 		return;
 	}
 	enum grant_answer verdict = grant_judge(&g, i->store, i->told);
@@ -412,8 +370,7 @@ release(struct issue *i, struct channel *from, const struct msg *m,
 	case GRANT_YES:
 		if (record_and_give(i, from, m->id, &g))
 			return;
-		answer_release(from, m->id, REASON_AUDIT_FULL,
-		    (struct slice){ 0 });
+		refuse_release(from, m->id, REASON_AUDIT_FULL);
 		return;
 	case GRANT_FORGED:
 		grant_event(&g, EVENT_ALARM, &e);
@@ -422,14 +379,13 @@ release(struct issue *i, struct channel *from, const struct msg *m,
 	case GRANT_STALE:
 	case GRANT_NO:
 		if (verdict == GRANT_STALE && may_wait &&
-		    wait_for_secret(i, from, m, g.credential))
+		    wait_for_secret(i, from, m, &g))
 			return;
 		grant_event(&g, EVENT_RELEASE, &e);
 		record(i, &e);
 		break;
 	}
-	answer_release(from, m->id, REASON_CRED_UNAVAILABLE,
-	    (struct slice){ 0 });
+	refuse_release(from, m->id, REASON_CRED_UNAVAILABLE);
 }
 
 void
@@ -441,53 +397,53 @@ issue_release(struct issue *i, struct channel *from, const struct msg *m)
 void
 issue_settled(struct issue *i, uint32_t credential)
 {
-	struct waiting *w = LIST_FIRST(&i->waitings);
+	struct waiting *w = LIST_FIRST(&i->waits.all);
 
 	for (struct waiting *after; w != NULL; w = after) {
 		after = LIST_NEXT(w, entry);
 		if (w->credential != credential)
 			continue;
-		struct msg m = { .op = OP_RELEASE,
-			.id = w->id,
-			.body = slice_of(w->body, w->n),
-			.fds = { w->fd },
-			.n_fds = 1 };
+		const struct msg m = waits_msg(w);
 		if (w->from != NULL)
 			release(i, w->from, &m, false);
-		drop_waiting(i, w);
+		waits_drop(&i->waits, w);
 	}
+}
+
+void
+issue_forget_sandbox(struct issue *i, uint32_t sandbox)
+{
+	struct waiting *w = LIST_FIRST(&i->waits.all);
+
+	for (struct waiting *after; w != NULL; w = after) {
+		after = LIST_NEXT(w, entry);
+		if (w->sandbox != sandbox)
+			continue;
+		refuse_release(w->from, w->id, REASON_CRED_UNAVAILABLE);
+		waits_drop(&i->waits, w);
+	}
+	told_forget(i->told, sandbox);
+	store_forget(i->store, sandbox);
 }
 
 void
 issue_forget(struct issue *i, const struct channel *from)
 {
 	struct pending *p;
-	struct waiting *w;
 
 	LIST_FOREACH(p, &i->pendings, entry)
 		if (p->from == from)
 			p->from = NULL;
-	LIST_FOREACH(w, &i->waitings, entry)
-		if (w->from == from)
-			w->from = NULL;
+	waits_forget(&i->waits, from);
 }
 
 void
 issue_alarm(struct issue *i, struct event *e)
 {
-	const uint64_t most = ISSUE_ALARMS_BURST * SECOND_MS;
-	const uint64_t cost = SECOND_MS / ISSUE_ALARMS_PER_S;
-	uint64_t now = clock_ms();
-
-	i->alarm_ms += now - i->alarm_at;
-	i->alarm_at = now;
-	if (i->alarm_ms > most)
-		i->alarm_ms = most;
-	if (i->alarm_ms < cost) {
+	if (!budget_take(&i->alarms, clock_ms())) {
 		i->n_silenced++;
 		return;
 	}
-	i->alarm_ms -= cost;
 	if (i->n_silenced != 0)
 		event_number(e, FIELD_COUNTED, i->n_silenced + 1);
 	i->n_silenced = 0;

@@ -13,8 +13,8 @@ struct store {
 	struct owner *owner;	/* owned; NULL: none yet */
 	struct stored *secrets; /* owned; one a credential */
 	uint32_t n_secrets;
-	struct store_sandbox **sandboxes; /* owned, each */
-	size_t n_sandboxes;
+	struct ids sandboxes; /* owned, each */
+	struct ids_gone gone; /* forgotten a moment ago */
 };
 
 struct store *
@@ -22,8 +22,11 @@ store_new(enum err *err)
 {
 	struct store *s = calloc(1, sizeof(*s));
 
-	if (s == NULL)
+	if (s == NULL) {
 		*err = ERR_MEMORY;
+		return NULL;
+	}
+	ids_init(&s->sandboxes);
 	return s;
 }
 
@@ -39,17 +42,24 @@ drop_owner(struct store *s)
 	s->owner = NULL;
 }
 
+static void
+drop_sandbox(struct store *s, struct store_sandbox *sandbox)
+{
+	ids_remove(&s->sandboxes, &sandbox->by_id);
+	program_free(sandbox->program);
+	free(sandbox);
+}
+
 void
 store_free(struct store *s)
 {
+	struct store_sandbox *sandbox;
+
 	if (s == NULL)
 		return;
 	drop_owner(s);
-	for (size_t i = 0; i < s->n_sandboxes; i++) {
-		program_free(s->sandboxes[i]->program);
-		free(s->sandboxes[i]);
-	}
-	free(s->sandboxes);
+	while ((sandbox = ids_any(&s->sandboxes)) != NULL)
+		drop_sandbox(s, sandbox);
 	free(s);
 }
 
@@ -206,10 +216,25 @@ store_name(const struct store *s, uint32_t credential)
 const struct store_sandbox *
 store_find(const struct store *s, uint32_t id)
 {
-	for (size_t i = 0; i < s->n_sandboxes; i++)
-		if (s->sandboxes[i]->id == id)
-			return s->sandboxes[i];
-	return NULL;
+	return ids_find(&s->sandboxes, id);
+}
+
+void
+store_forget(struct store *s, uint32_t id)
+{
+	struct store_sandbox *sandbox = ids_find(&s->sandboxes, id);
+
+	if (sandbox == NULL)
+		return;
+	ids_gone_put(&s->gone, id, clock_ms());
+	drop_sandbox(s, sandbox);
+}
+
+bool
+store_is_gone(const struct store *s, uint32_t id)
+{
+	return ids_find(&s->sandboxes, id) == NULL &&
+	    ids_gone_has(&s->gone, id, clock_ms());
 }
 
 enum reason
@@ -218,7 +243,8 @@ store_check(const struct store *s, const struct who *who, bool *forged)
 	const struct store_sandbox *known = store_find(s, who->sandbox);
 
 	*forged = false;
-	if (s->n_sandboxes == 0 || (known != NULL && known->program == NULL))
+	if (s->sandboxes.n == 0 || store_is_gone(s, who->sandbox) ||
+	    (known != NULL && known->program == NULL))
 		return REASON_SHUTDOWN;
 	*forged = true;
 	if (known == NULL)
@@ -233,24 +259,19 @@ store_check(const struct store *s, const struct who *who, bool *forged)
 static struct store_sandbox *
 get(struct store *s, uint32_t id, enum err *err)
 {
-	struct store_sandbox *sandbox, **grown;
+	struct store_sandbox *sandbox = ids_find(&s->sandboxes, id);
 
-	for (size_t i = 0; i < s->n_sandboxes; i++)
-		if (s->sandboxes[i]->id == id)
-			return s->sandboxes[i];
+	if (sandbox != NULL)
+		return sandbox;
 	*err = ERR_FULL;
-	if (s->n_sandboxes == STORE_SANDBOXES_MAX)
+	if (s->sandboxes.n == STORE_SANDBOXES_MAX)
 		return NULL;
 	*err = ERR_MEMORY;
-	grown = realloc(s->sandboxes, (s->n_sandboxes + 1) * sizeof(*grown));
-	if (grown == NULL)
-		return NULL;
-	s->sandboxes = grown;
 	sandbox = calloc(1, sizeof(*sandbox));
 	if (sandbox == NULL)
 		return NULL;
 	sandbox->id = id;
-	s->sandboxes[s->n_sandboxes++] = sandbox;
+	ids_put(&s->sandboxes, &sandbox->by_id, id, sandbox);
 	return sandbox;
 }
 

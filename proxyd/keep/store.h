@@ -8,6 +8,7 @@
 
 #include "base/attr.h"
 #include "base/err.h"
+#include "base/ids.h"
 #include "base/reason.h"
 #include "base/secret.h"
 #include "policy/owner.h"
@@ -65,8 +66,9 @@ MUST_USE int store_value(const struct store *s, uint32_t credential,
 /* Its name for records, "?" if there is no such credential. */
 struct slice store_name(const struct store *s, uint32_t credential);
 
-/* One sandbox; once made it stays until the store goes. */
+/* One sandbox. */
 struct store_sandbox {
+	struct ids_entry by_id;
 	uint32_t id, generation;
 	struct program *program; /* owned; NULL: none yet */
 	size_t n_name, n_digest;
@@ -77,9 +79,14 @@ struct store_sandbox {
 /* NULL: unknown. */
 const struct store_sandbox *store_find(const struct store *s, uint32_t id);
 
+/* It is gone. */
+void store_forget(struct store *s, uint32_t id);
+/* Was it forgotten a moment ago?  Then it may have been asked for before. */
+bool store_is_gone(const struct store *s, uint32_t id);
+
 /*
  * Is it the program that this sandbox has?  ALLOW; SHUTDOWN: nothing is known
- * yet; POLICY_NONE: no such sandbox; POLICY_CHANGED.
+ * yet, or it is gone; POLICY_NONE: no such sandbox; POLICY_CHANGED.
  *
  * forged   set: whoever asks is not ours; a generation that is over is honest
  */

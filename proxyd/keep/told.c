@@ -34,17 +34,22 @@ told_new(enum err *err)
 	return t;
 }
 
+static void
+take_out(struct told *t, struct entry *e)
+{
+	TAILQ_REMOVE(&t->ages, e, age);
+	LIST_REMOVE(e, neighbour);
+	t->n--;
+}
+
 /* Take the entry that was used longest ago out; the caller's now. */
 static struct entry *
 take_oldest(struct told *t)
 {
 	struct entry *e = TAILQ_LAST(&t->ages, age_list);
 
-	if (e == NULL)
-		return NULL;
-	TAILQ_REMOVE(&t->ages, e, age);
-	LIST_REMOVE(e, neighbour);
-	t->n--;
+	if (e != NULL)
+		take_out(t, e);
 	return e;
 }
 
@@ -117,6 +122,20 @@ told_find(struct told *t, uint64_t cookie)
 		return NULL;
 	touch(t, e);
 	return &e->dial;
+}
+
+void
+told_forget(struct told *t, uint32_t sandbox)
+{
+	struct entry *e = TAILQ_FIRST(&t->ages);
+
+	for (struct entry *after; e != NULL; e = after) {
+		after = TAILQ_NEXT(e, age);
+		if (e->dial.sandbox != sandbox)
+			continue;
+		take_out(t, e);
+		free(e);
+	}
 }
 
 void

@@ -43,6 +43,9 @@ MUST_USE bool told_put(struct told *t, const struct told_dial *dial);
 void told_forgive(struct told *t, uint64_t until_ms);
 bool told_may_have_forgotten(const struct told *t);
 
+/* Forget the dials of a sandbox: its number may be given to another one. */
+void told_forget(struct told *t, uint32_t sandbox);
+
 /* The dial of that cookie, until the next put; or NULL. */
 const struct told_dial *told_find(struct told *t, uint64_t cookie);
 

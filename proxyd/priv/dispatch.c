@@ -39,6 +39,7 @@ static const struct {
 	[OP_TRUST] = { "TRUST", K, M },
 	[OP_NAME] = { "NAME", M, D | K },
 	[OP_RESOLVERS] = { "RESOLVERS", M, D },
+	[OP_FORGET] = { "FORGET", M, W | D | K },
 
 	[OP_DIAL] = { "DIAL", W, D },
 	[OP_DIALED] = { "DIALED", D, W },

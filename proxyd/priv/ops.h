@@ -83,6 +83,10 @@ enum op {
 	 *          before the first PROGRAM of that sandbox
 	 * RESOLVERS -> dialer: s16 text of the host's resolv.conf, whenever it
 	 *          has changed
+	 * FORGET   -> worker, dialer, keeper, in this order: u32 sandbox: it is
+	 *          gone.  Its flows end (`shutdown`, recorded), what is asked
+	 *          for it is refused, all that it had is freed.  One that is not
+	 *          there is forgotten already
 	 */
 	OP_OWNER = 32,
 	OP_PROGRAM = 34,
@@ -97,6 +101,7 @@ enum op {
 	OP_FRESH = 52,
 	OP_CA = 54,
 	OP_CA_TAKEN = 55,
+	OP_FORGET = 56,
 
 	/*
 	 * What is asked for a flow begins with `who` (priv/who.h): u32 sandbox,

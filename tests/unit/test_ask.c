@@ -161,6 +161,28 @@ ask_is_refused_when_the_keeper_knows_another_program(void **state)
 	assert_int_equal(d.fd, -1);
 }
 
+/* A dial under way is told so, and one that comes late is no alarm. */
+static void
+ask_is_refused_to_a_sandbox_that_is_gone(void **state)
+{
+	struct dialed d, late;
+	(void)state;
+
+	roles.keeper_is_silent = true;
+	ask(SANDBOX, GENERATION, EXACT, "", &d);
+	assert_int_equal(d.n, 0);
+	asks_forget_sandbox(asks, SANDBOX);
+	turn();
+	ask(SANDBOX, GENERATION, EXACT, "", &late);
+	assert_int_equal(d.n, 1);
+	assert_int_equal(d.reason, REASON_SHUTDOWN);
+	assert_string_equal(d.detail, "the sandbox is gone");
+	assert_int_equal(d.fd, -1);
+	assert_int_equal(late.reason, REASON_SHUTDOWN);
+	assert_int_equal(last_event()->kind, EVENT_DIAL);
+	asks_forget_sandbox(asks, SANDBOX); /* once more is no fault */
+}
+
 /* A body that no worker of ours writes: an alarm, no answer, no dial. */
 static void
 ask_does_not_answer_what_is_malformed(void **state)
@@ -263,6 +285,7 @@ main(void)
 		TEST(ask_refuses_each_case_and_says_why),
 		TEST(ask_is_refused_to_another_program),
 		TEST(ask_is_refused_when_the_keeper_knows_another_program),
+		TEST(ask_is_refused_to_a_sandbox_that_is_gone),
 		TEST(ask_does_not_answer_what_is_malformed),
 		TEST(ask_reports_to_public_addresses_only),
 		TEST(ask_is_answered_without_memory),

@@ -138,6 +138,43 @@ issue_refuses_what_is_forged(void **state)
 	}
 }
 
+/* Its dials go with it: another one of its number has none of them. */
+static void
+issue_forgets_a_sandbox(void **state)
+{
+	struct fixture *f = *state;
+	enum reason reason;
+	struct bed same;
+	enum err err;
+
+	tell(f, f->client, &good_dial);
+	issue_forget_sandbox(f->issue, SANDBOX);
+	release(f, &good, f->client);
+	assert_int_equal(released(f, &reason).n, 0);
+	assert_int_equal(reason, REASON_CRED_UNAVAILABLE);
+	assert_int_equal(f->n_alarms, 0); /* it may have asked before */
+	assert_string_equal(f->detail, "the sandbox is gone");
+
+	bed_load(&same, CONFIG, POLICY);
+	assert_int_equal(store_set_program(f->store, SANDBOX, GENERATION,
+			     SLICE(DIGEST), same.program, &err),
+	    0);
+	same.program = NULL;
+	release(f, &good, f->client);
+	assert_int_equal(released(f, &reason).n, 0);
+	assert_string_equal(f->detail,
+	    "release asked for a socket that was not dialled");
+	tell(f, f->client, &good_dial);
+	release(f, &good, f->client);
+	assert_true(released(f, &reason).n != 0);
+	/* The store reads the image until it goes. */
+	issue_free(f->issue);
+	f->issue = NULL;
+	store_free(f->store);
+	f->store = NULL;
+	bed_release(&same);
+}
+
 static void
 issue_refuses_sockets_that_were_not_dialled(void **state)
 {
@@ -371,6 +408,7 @@ main(void)
 		TEST(issue_releases_to_all_rules_of_the_place_that_was_dialled),
 		TEST(issue_keeps_the_dials_of_sandboxes_apart),
 		TEST(issue_refuses_what_is_forged),
+		TEST(issue_forgets_a_sandbox),
 		TEST(issue_refuses_sockets_that_were_not_dialled),
 		TEST(issue_refuses_a_connection_that_is_over),
 		TEST(issue_keeps_to_the_ceiling_of_the_credential),

@@ -100,6 +100,27 @@ issue_judges_again_what_has_waited(void **state)
 }
 
 static void
+issue_answers_what_waits_for_a_sandbox_that_is_gone(void **state)
+{
+	struct fixture *f = *state;
+	enum reason reason;
+
+	tell(f, f->client, &asked_dial);
+	release(f, &asked, f->client);
+	assert_int_equal(f->n_answers, 0);
+	issue_forget_sandbox(f->issue, SANDBOX + 1);
+	turn(f);
+	assert_int_equal(f->n_answers, 0);
+	issue_forget_sandbox(f->issue, SANDBOX);
+	turn(f);
+	assert_int_equal(released(f, &reason).n, 0);
+	assert_int_equal(reason, REASON_CRED_UNAVAILABLE);
+	settle(f, true);
+	assert_int_equal(f->n_answers, 1);
+	assert_int_equal(f->n_alarms, 0);
+}
+
+static void
 issue_lets_only_so_many_wait(void **state)
 {
 	struct fixture *f = *state;
@@ -143,6 +164,7 @@ main(void)
 		TEST(issue_refuses_without_the_secret),
 		TEST(issue_waits_for_a_secret_that_is_under_way),
 		TEST(issue_judges_again_what_has_waited),
+		TEST(issue_answers_what_waits_for_a_sandbox_that_is_gone),
 		TEST(issue_lets_only_so_many_wait),
 		TEST(issue_asks_for_no_secret_for_a_forger),
 	};

@@ -4,6 +4,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "keep/store.h"
 #include "policy_bed.h"
 
@@ -218,6 +219,39 @@ store_knows_its_sandboxes(void **state)
 	bed_release(&b);
 }
 
+static void
+store_forgets_a_sandbox(void **state)
+{
+	(void)state;
+	struct bed b;
+	struct store *s = make(&b);
+	const struct who who = { 7, 3, SLICE("sha256:aa"), SLICE("w0-1") };
+	bool forged;
+	enum err err;
+
+	store_forget(s, 7); /* not there: nothing */
+	assert_int_equal(store_set_name(s, 8, SLICE("other"), &err), 0);
+	assert_int_equal(store_set_name(s, 7, SLICE("build-42"), &err), 0);
+	assert_int_equal(store_set_program(s, 7, 3, SLICE("sha256:aa"),
+			     b.program, &err),
+	    0);
+	b.program = NULL;
+	assert_int_equal(store_check(s, &who, &forged), REASON_ALLOW);
+	store_forget(s, 7);
+	assert_null(store_find(s, 7));
+	/* Who asked before that is honest, for a while. */
+	assert_int_equal(store_check(s, &who, &forged), REASON_SHUTDOWN);
+	assert_false(forged);
+	clock_set(clock_ms() + IDS_GONE_MS, 1);
+	assert_int_equal(store_check(s, &who, &forged), REASON_POLICY_NONE);
+	assert_true(forged);
+	clock_set(0, 0);
+	assert_int_equal(store_set_name(s, 7, SLICE("again"), &err), 0);
+	assert_false(store_is_gone(s, 7));
+	store_free(s);
+	bed_release(&b);
+}
+
 /* git's own servers take nothing but Basic. */
 static void
 store_gives_git_a_token_as_a_password(void **state)
@@ -263,6 +297,7 @@ main(void)
 		cmocka_unit_test(store_gives_git_a_token_as_a_password),
 		cmocka_unit_test(store_knows_its_credentials),
 		cmocka_unit_test(store_knows_its_sandboxes),
+		cmocka_unit_test(store_forgets_a_sandbox),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

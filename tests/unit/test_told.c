@@ -63,6 +63,26 @@ told_forgets_what_was_not_used(void **state)
 }
 
 static void
+told_forgets_a_sandbox_that_is_gone(void **state)
+{
+	(void)state;
+	enum err err;
+	struct told *t = told_new(&err);
+	struct told_dial dial = { 0 };
+
+	assert_non_null(t);
+	for (uint32_t i = 1; i <= 100; i++) {
+		dial.cookie = i;
+		dial.sandbox = i % 2;
+		assert_true(told_put(t, &dial));
+	}
+	told_forget(t, 1);
+	for (uint32_t i = 1; i <= 100; i++)
+		assert_int_equal(told_find(t, i) != NULL, i % 2 == 0);
+	told_free(t);
+}
+
+static void
 told_forgives_for_a_while(void **state)
 {
 	(void)state;
@@ -86,6 +106,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(told_remembers_dials_by_cookie),
 		cmocka_unit_test(told_forgets_what_was_not_used),
+		cmocka_unit_test(told_forgets_a_sandbox_that_is_gone),
 		cmocka_unit_test(told_forgives_for_a_while),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
