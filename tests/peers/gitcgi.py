@@ -13,7 +13,10 @@ def make_repository(path, files):
     env = {'PATH': '/usr/bin:/bin', 'HOME': '/nonexistent',
            'GIT_CONFIG_NOSYSTEM': '1',
            'GIT_AUTHOR_NAME': 'origin', 'GIT_AUTHOR_EMAIL': 'o@ok.test',
-           'GIT_COMMITTER_NAME': 'origin', 'GIT_COMMITTER_EMAIL': 'o@ok.test'}
+           'GIT_COMMITTER_NAME': 'origin', 'GIT_COMMITTER_EMAIL': 'o@ok.test',
+           # of equal files equal commits, whenever they are made
+           'GIT_AUTHOR_DATE': '1700000000 +0000',
+           'GIT_COMMITTER_DATE': '1700000000 +0000'}
 
     def git(*args, **more):
         return subprocess.run(['git', '-C', path, *args], env=env, check=True,
