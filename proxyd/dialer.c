@@ -15,6 +15,7 @@
 #include "dial/ask.h"
 #include "dial/network.h"
 #include "net/timer.h"
+#include "policy/shelf.h"
 #include "priv/dispatch.h"
 #include "priv/role.h"
 #include "proxyd/roles.h"
@@ -38,6 +39,7 @@ struct dialer {
 	struct network *network; /* NULL: changes are not seen */
 	struct recorder *recorder;
 	struct asks *asks;
+	struct shelf *programs;
 	struct channel *monitor;
 	LIST_HEAD(, link) links;
 	size_t n_workers;
@@ -159,7 +161,7 @@ take_program(struct dialer *d, struct msg *m)
 
 	if (!rd_is_done(&in) || m->n_fds != 1)
 		return false;
-	struct program *p = program_map(m->fds[0], &err);
+	struct program *p = shelf_map(d->programs, digest, m->fds[0], &err);
 	/* The one in force stays in force; none means: nothing is dialled. */
 	if (p == NULL) {
 		log_error("cannot use the program: %s", err_text(err));
@@ -190,6 +192,7 @@ take_forget(struct dialer *d, struct msg *m)
 	if (!rd_is_done(&in))
 		return false;
 	asks_forget_sandbox(d->asks, sandbox);
+	shelf_sweep(d->programs);
 	return true;
 }
 
@@ -293,6 +296,7 @@ set_up(struct dialer *d)
 	    (d->recorder = recorder_new(d->loop, NULL, NULL, &err)) == NULL ||
 	    (d->asks = asks_new(d->loop, d->resolver, d->recorder, &err)) ==
 		NULL ||
+	    (d->programs = shelf_new(&err)) == NULL ||
 	    timer_init(&d->last, d->loop, on_last, d, &err) != 0 ||
 	    (d->monitor = channel_new(d->loop, ROLE_MONITOR_FD, on_monitor_msg,
 		 d, &err)) == NULL) {

@@ -16,6 +16,7 @@
 #include "keep/issue.h"
 #include "keep/store.h"
 #include "keep/vault.h"
+#include "policy/shelf.h"
 #include "priv/dispatch.h"
 #include "priv/role.h"
 #include "proxyd/roles.h"
@@ -36,6 +37,7 @@ struct keeper {
 	struct loop *loop; /* owned, as all below */
 	struct recorder *recorder;
 	struct store *store;
+	struct shelf *programs;
 	struct fresh *fresh;
 	struct issue *issue;
 	struct channel *monitor;
@@ -181,7 +183,7 @@ take_program(struct keeper *keeper, struct msg *m)
 
 	if (!rd_is_done(&r) || m->n_fds != 1)
 		return false;
-	p = program_map(m->fds[0], &err);
+	p = shelf_map(keeper->programs, digest, m->fds[0], &err);
 	if (p == NULL) {
 		log_error("cannot use the program: %s", err_text(err));
 		return false;
@@ -211,6 +213,7 @@ take_forget(struct keeper *keeper, struct msg *m)
 	if (!rd_is_done(&r))
 		return false;
 	issue_forget_sandbox(keeper->issue, sandbox);
+	shelf_sweep(keeper->programs);
 	return true;
 }
 
@@ -419,6 +422,7 @@ set_up(struct keeper *keeper)
 	    (keeper->recorder = recorder_new(keeper->loop, NULL, NULL, &err)) ==
 		NULL ||
 	    (keeper->store = store_new(&err)) == NULL ||
+	    (keeper->programs = shelf_new(&err)) == NULL ||
 	    (keeper->fresh = fresh_new(keeper->loop, keeper->store, &fresh_ops,
 		 keeper, &err)) == NULL ||
 	    (keeper->issue =

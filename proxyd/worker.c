@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rd.h"
+#include "policy/shelf.h"
 #include "priv/dispatch.h"
 #include "priv/role.h"
 #include "proxyd/roles.h"
@@ -232,6 +233,9 @@ set_up(struct worker *w)
 
 	LIST_INIT(&w->sandboxes);
 	ids_init(&w->by_id);
+	w->programs = shelf_new(&err);
+	if (w->programs == NULL)
+		goto fail;
 	w->loop = loop_new(&err);
 	if (w->loop == NULL)
 		goto fail;

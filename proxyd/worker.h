@@ -19,6 +19,7 @@
 
 #define WORKER_LISTENERS 2 /* IPv4 and IPv6 */
 
+struct shelf;
 struct worker;
 
 struct worker_sandbox {
@@ -39,7 +40,8 @@ struct worker {
 	struct owner *owner;	 /* owned; what roles.owner points to */
 	struct ctx_root *roots;	 /* owned; what roles.client points to */
 	LIST_HEAD(, worker_sandbox) sandboxes;
-	struct ids by_id;    /* the same, by their numbers */
+	struct ids by_id;	/* the same, by their numbers */
+	struct shelf *programs; /* owned */
 	struct timer last;   /* for what still goes to the scribe at the end */
 	uint64_t goodbye_ms; /* when the end began, by clock_ms() */
 };

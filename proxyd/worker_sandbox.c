@@ -3,6 +3,7 @@
 #include "base/rd.h"
 #include "flow/flow.h"
 #include "net/origdst.h"
+#include "policy/shelf.h"
 #include "proxyd/worker.h"
 
 static void
@@ -11,6 +12,7 @@ sandbox_reaped(struct loop_item *item)
 	struct worker_sandbox *s = (struct worker_sandbox *)item;
 
 	sandbox_free(s->flows);
+	shelf_sweep(s->worker->programs);
 	free(s);
 }
 
@@ -55,7 +57,7 @@ worker_take_program(struct worker *w, struct msg *m)
 	struct worker_sandbox *s = worker_sandbox_get(w, id);
 	if (s == NULL)
 		return false;
-	struct program *p = program_map(m->fds[0], &err);
+	struct program *p = shelf_map(w->programs, digest, m->fds[0], &err);
 	if (p == NULL) {
 		/* The one in force stays in force; none means: no. */
 		log_error("cannot use the program: %s", err_text(err));

@@ -15,6 +15,7 @@ extern const struct image_form inside_program, inside_owner;
 
 struct program {
 	struct image image;
+	unsigned refs;
 	bool expires; /* some rule does */
 	void
 	    *map; /* owned mapping of image.bytes.n bytes; NULL: the caller's */

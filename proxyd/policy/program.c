@@ -135,6 +135,7 @@ program_open(struct slice image, enum err *err)
 		*err = ERR_MEMORY;
 		return NULL;
 	}
+	p->refs = 1;
 	if (!image_open(image, &inside_program, &p->image)) {
 		free(p);
 		*err = ERR_INTEGRITY;
@@ -167,10 +168,23 @@ program_map(int fd, enum err *err)
 	return p;
 }
 
+struct program *
+program_ref(struct program *p)
+{
+	p->refs++;
+	return p;
+}
+
+bool
+program_is_shared(const struct program *p)
+{
+	return p->refs > 1;
+}
+
 void
 program_free(struct program *p)
 {
-	if (p == NULL)
+	if (p == NULL || --p->refs != 0)
 		return;
 	if (p->map != NULL)
 		munmap(p->map, p->image.bytes.n);

@@ -29,7 +29,12 @@ MUST_USE struct program *program_map(int fd, enum err *err);
 /* The same over bytes that the caller keeps for as long (tests, `check`). */
 MUST_USE struct program *program_open(struct slice image, enum err *err);
 
+/* One more share of it; each is ended by program_free(). */
+struct program *program_ref(struct program *p);
 void program_free(struct program *p);
+
+/* Has anybody another share? */
+bool program_is_shared(const struct program *p);
 
 /* The whole image, for its digest ("duenna.program" of the records). */
 struct slice program_image(const struct program *p);

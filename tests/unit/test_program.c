@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "policy/shelf.h"
 #include "policy_bed.h"
 
 static const char config[] = "version: 1\n"
@@ -169,6 +170,42 @@ program_maps_only_what_is_sealed(void **state)
 	bed_release(&b);
 }
 
+static void
+program_of_one_digest_is_mapped_once(void **state)
+{
+	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
+	enum err err = ERR_NONE;
+	struct shelf *s = shelf_new(&err);
+	struct program *p, *q;
+	struct bed b;
+
+	(void)state;
+	assert_non_null(s);
+	bed_load(&b, config, policy);
+	int fd = memfd(buf_slice(&b.image), seals);
+	assert_null(shelf_map(s, SLICE("sha256:00"), -1, &err));
+	assert_int_equal(shelf_n(s), 0);
+	p = shelf_map(s, SLICE("sha256:00"), fd, &err);
+	assert_non_null(p);
+	assert_ptr_equal(shelf_map(s, SLICE("sha256:00"), fd, &err), p);
+	q = shelf_map(s, SLICE("sha256:01"), fd, &err);
+	assert_non_null(q);
+	assert_ptr_not_equal(p, q);
+	assert_int_equal(shelf_n(s), 2);
+	/* It stays as long as anybody has it. */
+	program_free(p);
+	shelf_sweep(s);
+	assert_int_equal(shelf_n(s), 2);
+	program_free(p);
+	shelf_sweep(s);
+	assert_int_equal(shelf_n(s), 1);
+	shelf_free(s);
+	assert_true(slice_eq(program_image(q), buf_slice(&b.image)));
+	program_free(q);
+	close(fd);
+	bed_release(&b);
+}
+
 /* The same text and key give the same bytes; another key other addresses. */
 static void
 program_is_the_same_each_time(void **state)
@@ -192,6 +229,7 @@ main(void)
 		    program_says_what_the_sandbox_sees_of_refusals),
 		cmocka_unit_test(program_refuses_what_is_not_whole),
 		cmocka_unit_test(program_maps_only_what_is_sealed),
+		cmocka_unit_test(program_of_one_digest_is_mapped_once),
 		cmocka_unit_test(program_is_the_same_each_time),
 	};
 

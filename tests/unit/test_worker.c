@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <event2/event.h>
 
 #include "base/wr.h"
+#include "policy/shelf.h"
 #include "policy_bed.h"
 #include "priv/ops.h"
 #include "proxyd/worker.h"
@@ -23,6 +25,9 @@
 	"  p:\n"       \
 	"    rules:\n" \
 	"      - allow: https://ok.test/**\n"
+
+#define IDLE 50
+#define IDLE_SIZE 8192 /* bytes of it in a worker */
 
 struct fixture {
 	struct worker worker;
@@ -50,6 +55,8 @@ setup(void **state)
 	f->client = -1;
 	LIST_INIT(&w->sandboxes);
 	ids_init(&w->by_id);
+	w->programs = shelf_new(&err);
+	assert_non_null(w->programs);
 	w->loop = loop_new(&err);
 	assert_non_null(w->loop);
 	w->roles.loop = w->loop;
@@ -68,6 +75,9 @@ teardown(void **state)
 		close(f->client);
 	assert_true(LIST_EMPTY(&f->worker.sandboxes));
 	turn(f);
+	shelf_sweep(f->worker.programs);
+	assert_int_equal(shelf_n(f->worker.programs), 0);
+	shelf_free(f->worker.programs);
 	loop_free(f->worker.loop);
 	ctx_server_free(f->worker.roles.server);
 	bed_release(&f->bed);
@@ -202,6 +212,30 @@ worker_keeps_a_thousand_sandboxes_apart(void **state)
 	}
 }
 
+/* An idle one costs little, listeners, answerer, program and all. */
+static void
+worker_needs_little_for_an_idle_sandbox(void **state)
+{
+	struct fixture *f = *state;
+	struct sockaddr_in at;
+	size_t before;
+
+	give_program(f, 1, 1);
+	give_sandbox(f, 1, &at);
+	before = mallinfo2().uordblks;
+	for (uint32_t i = 2; i <= 1 + IDLE; i++) {
+		give_program(f, i, 1);
+		give_sandbox(f, i, &at);
+	}
+	/* All of them map it once. */
+	assert_int_equal(shelf_n(f->worker.programs), 1);
+	size_t each = (mallinfo2().uordblks - before) / IDLE;
+	print_message("# %zu bytes each\n", each);
+	assert_true(each < IDLE_SIZE);
+	for (uint32_t i = 1; i <= 1 + IDLE; i++)
+		assert_true(forget(f, i));
+}
+
 static void
 worker_takes_no_other_body(void **state)
 {
@@ -221,6 +255,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(worker_forgets_a_sandbox_with_all_that_it_had),
 		TEST(worker_keeps_a_thousand_sandboxes_apart),
+		TEST(worker_needs_little_for_an_idle_sandbox),
 		TEST(worker_takes_no_other_body),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
