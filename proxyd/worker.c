@@ -204,6 +204,8 @@ on_monitor_msg(struct channel *c UNUSED, struct msg *m, void *arg)
 		valid = worker_take_sandbox(w, m);
 	else if (m->op == OP_FORGET)
 		valid = worker_take_forget(w, m);
+	else if (m->op == OP_ENTRY)
+		valid = worker_take_entry(w, m);
 	if (!valid)
 		log_warn("the monitor's %s cannot be used",
 		    dispatch_op_name(m->op));

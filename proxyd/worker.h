@@ -3,7 +3,7 @@
  * The role that reads all hostile bytes: it has the listeners of its sandboxes,
  * what the dialer hands over, and nothing else.  No files, no sockets of its
  * own making, no secret that lasts.  worker.c takes what the monitor sends,
- * worker_sandbox.c has what belongs to one sandbox.
+ * worker_sandbox.c and worker_entry.c have what belongs to one sandbox.
  */
 #ifndef PROXYD_WORKER_H
 #define PROXYD_WORKER_H
@@ -29,6 +29,7 @@ struct worker_sandbox {
 	struct worker *worker;			      /* borrowed */
 	struct sandbox *flows;			      /* owned */
 	struct listener *listeners[WORKER_LISTENERS]; /* owned */
+	struct listener *entries[WORKER_LISTENERS];   /* owned; of a proxy */
 	struct dns_server *dns; /* owned; NULL: no answerer */
 };
 
@@ -50,11 +51,17 @@ struct worker {
 MUST_USE struct worker_sandbox *worker_sandbox_get(struct worker *w,
     uint32_t id);
 
-/* Bodies of OP_PROGRAM, OP_SANDBOX and OP_FORGET, descriptors and all.  False:
- * not such. */
+/*
+ * Bodies of OP_PROGRAM, OP_SANDBOX, OP_ENTRY and OP_FORGET, descriptors and all.
+ * False: not such.
+ */
 MUST_USE bool worker_take_program(struct worker *w, struct msg *m);
 MUST_USE bool worker_take_sandbox(struct worker *w, struct msg *m);
+MUST_USE bool worker_take_entry(struct worker *w, struct msg *m);
 MUST_USE bool worker_take_forget(struct worker *w, struct msg *m);
+
+/* Take no more connections of a proxy's clients. */
+void worker_entry_close(struct worker_sandbox *s);
 
 /* Take no more connections; end those that are there. */
 void worker_sandbox_close(struct worker_sandbox *s);

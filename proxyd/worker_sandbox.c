@@ -150,6 +150,8 @@ worker_take_sandbox(struct worker *w, struct msg *m)
 	if (s == NULL || !take_placeholders(s, &in))
 		return false;
 	sandbox_set_name(s->flows, name);
+	if (m->n_fds == 0) /* it comes by ENTRY alone */
+		return s->flows->generation != NULL;
 	for (size_t i = 0; i < WORKER_LISTENERS; i++) {
 		int fd = msg_take_fd(m, i);
 		if (fd < 0)
@@ -191,6 +193,7 @@ worker_sandbox_close(struct worker_sandbox *s)
 		listener_free(s->listeners[i]);
 		s->listeners[i] = NULL;
 	}
+	worker_entry_close(s);
 	dns_server_free(s->dns);
 	s->dns = NULL;
 	(void)sandbox_finish(s->flows);

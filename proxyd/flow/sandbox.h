@@ -42,6 +42,12 @@ struct generation {
 struct generation *generation_ref(struct generation *g);
 void generation_unref(struct generation *g);
 
+/* What clients of its proxy have to show: the token's digest alone. */
+struct entry_token {
+	bool is_wanted;
+	uint8_t sha256[32];
+};
+
 struct sandbox {
 	struct loop *loop; /* borrowed, as the next two */
 	const struct asks *asks;
@@ -50,6 +56,7 @@ struct sandbox {
 	uint32_t id;
 	char name[SANDBOX_NAME_MAX];
 	struct generation *generation;	     /* shared; NULL: policy.none */
+	struct entry_token token;	     /* see flow/entry.h */
 	struct placeholder_set placeholders; /* owned */
 	struct search *placeholder_forms;    /* owned; made on first need */
 	LIST_HEAD(flow_list, flow) flows;

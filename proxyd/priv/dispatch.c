@@ -29,6 +29,7 @@ static const struct {
 	[OP_OWNER] = { "OWNER", M, W | D | K },
 	[OP_PROGRAM] = { "PROGRAM", M, W | D | K | S },
 	[OP_SANDBOX] = { "SANDBOX", M, W },
+	[OP_ENTRY] = { "ENTRY", M, W },
 	[OP_SECRET] = { "SECRET", M, K },
 	[OP_SECRET_ENDED] = { "SECRET_ENDED", M, K },
 	[OP_FRESH] = { "FRESH", K, M },

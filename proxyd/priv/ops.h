@@ -59,7 +59,19 @@ enum op {
 	 * PROGRAM  u32 sandbox, u32 generation, s8 digest "sha256:…", fd: image
 	 * SANDBOX  -> worker: u32 sandbox, s8 name, u16 n placeholders, each
 	 *          (u32 credential, s16 placeholder); fds: TCP listeners (v4,
-	 *          v6), answerer UDP (v4, v6), answerer TCP (v4, v6)
+	 *          v6), answerer UDP (v4, v6), answerer TCP (v4, v6); none at
+	 *          all where the sandbox comes by ENTRY alone
+	 * ENTRY    -> worker, behind PROGRAM and SANDBOX: u32 sandbox, s8 the
+	 *          SHA-256 of a token (32 bytes), or empty: none is asked for;
+	 *          fds: one or two listening stream sockets, TCP or UNIX, that
+	 *          belong to this sandbox alone.  What they accept speaks to a
+	 *          proxy: HTTP (CONNECT, absolute URLs) or SOCKS5.  Who connects
+	 *          there is the sandbox: nothing of the peer is looked at but
+	 *          the token, which is the password of Basic or of RFC 1929,
+	 *          whatever the user.  It takes the place of an earlier ENTRY,
+	 *          whose connections go on; a new worker is sent it again.  The
+	 *          worker never has the token itself, which has to be random,
+	 *          of 16 bytes at least: its digest could be tried out
 	 * SECRET   -> keeper: u32 credential, u8 state (1: here, 0: cannot be
 	 *          had), s16 bytes.  The sender wipes its copy.  State 2: a
 	 *          command prints it, no bytes; fd: the pipe that it prints to
@@ -102,6 +114,7 @@ enum op {
 	OP_CA = 54,
 	OP_CA_TAKEN = 55,
 	OP_FORGET = 56,
+	OP_ENTRY = 58,
 
 	/*
 	 * What is asked for a flow begins with `who` (priv/who.h): u32 sandbox,

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The worker as a process of its own, with all that it gives up, and the
+ * listeners of a proxy that it is handed: what it needs for them must be in its
+ * list of system calls, else it is killed in here.
+ */
+#include <arpa/inet.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <event2/event.h>
+
+#include "base/log.h"
+#include "base/wr.h"
+#include "net/channel.h"
+#include "net/timer.h"
+#include "policy_bed.h"
+#include "priv/ops.h"
+#include "priv/role.h"
+#include "priv/spawn.h"
+#include "proxyd/roles.h"
+
+#define PATIENCE_MS 8000
+#define SANDBOX 1
+
+static const char policy[] = "version: 1\n"
+			     "policies: {p: {rules: [{allow: "
+			     "'https://ok.test'}]}}\n";
+
+static struct loop *loop;
+static struct bed bed;
+static pid_t pid;
+static struct channel *monitor;
+static struct timer patience;
+static bool ready, pong;
+
+static void
+on_impatient(void *arg)
+{
+	(void)arg;
+	fail_msg("the worker did not do it in time");
+}
+
+static void
+wait_for(const bool *what)
+{
+	timer_set(&patience, PATIENCE_MS);
+	while (!*what)
+		event_base_loop(loop_base(loop), EVLOOP_ONCE);
+	timer_stop(&patience);
+}
+
+static void
+on_monitor(struct channel *c, struct msg *m, void *arg)
+{
+	(void)c;
+	(void)arg;
+	assert_non_null(m); /* it did not die */
+	ready |= m->op == OP_READY;
+	pong |= m->op == OP_PONG;
+}
+
+static void
+tell(uint16_t op, struct slice body, const int *fds, size_t n)
+{
+	struct msg m = { .op = op, .body = body, .n_fds = n };
+	enum err err;
+
+	for (size_t i = 0; i < n; i++)
+		m.fds[i] = fds[i];
+	assert_int_equal(channel_send(monitor, &m, &err), 0);
+}
+
+/* What it was told until now it has done. */
+static void
+settle(void)
+{
+	pong = false;
+	tell(OP_PING, SLICE(""), NULL, 0);
+	wait_for(&pong);
+}
+
+static void
+tell_entry(struct slice token, const int *fds, size_t n)
+{
+	uint8_t bytes[64];
+	struct wr w = wr_of(bytes, sizeof(bytes));
+
+	wr_u32(&w, SANDBOX);
+	wr_slice8(&w, token);
+	tell(OP_ENTRY, wr_slice(&w), fds, n);
+	settle();
+}
+
+/* A socket of the kernel's choice of address: of no name, or a free port. */
+static int
+listen_at(int family, struct sockaddr_storage *at, socklen_t *n)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	*at = (struct sockaddr_storage){ .ss_family = (sa_family_t)family };
+	*n = family == AF_UNIX ? sizeof(sa_family_t) :
+				 sizeof(struct sockaddr_in);
+	if (family == AF_INET)
+		((struct sockaddr_in *)at)->sin_addr.s_addr =
+		    htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fd, (struct sockaddr *)at, *n), 0);
+	assert_int_equal(listen(fd, 8), 0);
+	*n = sizeof(*at);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)at, n), 0);
+	return fd;
+}
+
+static int
+connect_to(const struct sockaddr_storage *at, socklen_t n)
+{
+	const struct timeval patient = { .tv_sec = PATIENCE_MS / 1000 };
+	int fd = socket(at->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)at, n), 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patient,
+			     sizeof(patient)),
+	    0);
+	return fd;
+}
+
+/* A connection there is taken, and ended. */
+static void
+want_served(const struct sockaddr_storage *at, socklen_t n)
+{
+	int fd = connect_to(at, n);
+	char byte;
+
+	assert_int_equal(recv(fd, &byte, 1, 0), 0);
+	close(fd);
+}
+
+static void
+want_unserved(const struct sockaddr_storage *at, socklen_t n)
+{
+	int fd = connect_to(at, n);
+	char byte;
+
+	/* The second is read in a later turn of its loop. */
+	settle();
+	settle();
+	assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
+	close(fd);
+}
+
+static void
+worker_takes_listeners_of_a_proxy(void **state)
+{
+	static const int families[] = { AF_INET, AF_UNIX };
+	uint8_t token[32] = { 0 };
+	(void)state;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct sockaddr_storage at;
+		socklen_t n;
+		int fd = listen_at(families[i], &at, &n);
+		want_unserved(&at, n);
+		tell_entry(slice_of(token, i == 0 ? 0 : sizeof(token)), &fd, 1);
+		want_served(&at, n);
+		close(fd);
+	}
+}
+
+/* Nothing of such a message is used. */
+static void
+worker_refuses_what_is_no_listener_of_a_proxy(void **state)
+{
+	uint8_t token[32] = { 0 };
+	struct sockaddr_storage at;
+	socklen_t n;
+	int good = listen_at(AF_INET, &at, &n), pair[2];
+	(void)state;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	const int fds[][3] = { { good, pair[0], -1 }, { good, good, good } };
+
+	tell_entry(slice_of(token, 31), &good, 1);
+	tell_entry(slice_of(token, 32), fds[0], 2);
+	tell_entry(slice_of(token, 32), fds[1], 3);
+	tell_entry(slice_of(token, 32), NULL, 0);
+	tell(OP_ENTRY, SLICE("\0\0\0\1"), &good, 1);
+	tell(OP_ENTRY, SLICE("\0\0\0\2\0"), &good, 1); /* has no program */
+	want_unserved(&at, n);
+	tell_entry(SLICE(""), &good, 1);
+	want_served(&at, n);
+	close(good);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void
+worker_ends_with_its_monitor(void **state)
+{
+	int status = -1;
+	(void)state;
+
+	channel_free(monitor);
+	event_base_loop(loop_base(loop), EVLOOP_NONBLOCK);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* An image as the clerk hands it on. */
+static void
+tell_image(uint16_t op, struct slice body, struct slice image)
+{
+	int fd = memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, image.p, image.n), image.n);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS,
+			     F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW |
+				 F_SEAL_WRITE),
+	    0);
+	tell(op, body, &fd, 1);
+	close(fd);
+}
+
+/* Without an address of its own that would be captured. */
+static void
+feed(void)
+{
+	uint8_t bytes[128];
+	struct wr w = wr_of(bytes, sizeof(bytes));
+
+	tell_image(OP_OWNER, SLICE(""), buf_slice(&bed.owner_image));
+	wr_u32(&w, SANDBOX);
+	wr_u32(&w, 1);
+	wr_slice8(&w, SLICE("sha256:00"));
+	tell_image(OP_PROGRAM, wr_slice(&w), buf_slice(&bed.image));
+	w = wr_of(bytes, sizeof(bytes));
+	wr_u32(&w, SANDBOX);
+	wr_slice8(&w, SLICE("box"));
+	wr_u16(&w, 0);
+	tell(OP_SANDBOX, wr_slice(&w), NULL, 0);
+}
+
+static void
+start_worker(int fd)
+{
+	log_init("worker", LOG_LEVEL_ERROR);
+	if (dup2(fd, ROLE_MONITOR_FD) < 0)
+		_exit(120);
+	fcntl(ROLE_MONITOR_FD, F_SETFD, FD_CLOEXEC);
+	if (isolate_start(ROLE_WORKER) != 0)
+		_exit(121);
+	_exit(worker_main());
+}
+
+static int
+set_up(void **state)
+{
+	enum err err;
+	int pair[2];
+	(void)state;
+
+	bed_load(&bed, "version: 1\n", policy);
+	if (bed.program == NULL || bed.owner == NULL) {
+		print_error("%s", buf_text(&bed.text));
+		return -1;
+	}
+	assert_int_equal(spawn_pair(pair, &err), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		start_worker(pair[1]);
+	close(pair[1]);
+	loop = loop_new(&err);
+	monitor = channel_new(loop, pair[0], on_monitor, NULL, &err);
+	assert_int_equal(timer_init(&patience, loop, on_impatient, NULL, &err),
+	    0);
+	wait_for(&ready);
+	feed();
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	timer_release(&patience);
+	loop_free(loop);
+	bed_release(&bed);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(worker_takes_listeners_of_a_proxy),
+		cmocka_unit_test(worker_refuses_what_is_no_listener_of_a_proxy),
+		cmocka_unit_test(worker_ends_with_its_monitor),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
