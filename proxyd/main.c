@@ -34,6 +34,7 @@ static int (*const role_mains[ROLE_COUNT])(void) = {
 	[ROLE_DIALER] = dialer_main,
 	[ROLE_KEEPER] = keeper_main,
 	[ROLE_SCRIBE] = scribe_main,
+	[ROLE_PORTER] = porter_main,
 };
 
 #if defined(__SANITIZE_ADDRESS__)

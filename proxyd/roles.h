@@ -12,5 +12,6 @@ int worker_main(void);
 int dialer_main(void);
 int keeper_main(void);
 int scribe_main(void);
+int porter_main(void);
 
 #endif

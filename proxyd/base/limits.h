@@ -122,6 +122,13 @@
 	X(QUESTION_MS, 30000, "one such question, from the dial to the whole answer") \
 	X(HOLD_SIZE, 2147483647, "a pack that waits on disk for its verdict, and any file that a worker writes") \
 	X(HOLDS, 4, "such packs of a sandbox at once")                         \
+	X(CONTROL_HEAD_SIZE, 16384, "head of a call over the control socket") \
+	X(CONTROL_SIZE, 1048576, "its body")                                  \
+	X(CONTROL_DEPTH, 8, "nesting of that")                                \
+	X(CONTROL_MS, 15000, "a call whole, from its first byte")             \
+	X(CONTROL_IDLE_MS, 60000, "a connection to the control socket without a call, or that takes no answer") \
+	X(CONTROL_CONNECTIONS, 64, "connections of a user to the control socket") \
+	X(CONTROL_ANSWER_SIZE, 67108864, "one answer over it")                \
 	X(SOCKET_BUFFER, 262144, "send and receive buffer of an accepted socket")
 /* clang-format on */
 

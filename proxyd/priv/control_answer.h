@@ -24,6 +24,7 @@
 	X(NAME_BUSY, 409, "name.busy", "it is being attached or detached")     \
 	X(CAPTURE_TAKEN, 409, "capture.taken", "another sandbox has this namespace, port or address") \
 	X(REQUEST_LARGE, 413, "request.large", "the request is too large")     \
+	X(REQUEST_TYPE, 415, "request.type", "the body has another type")      \
 	X(POLICY_UNKNOWN, 422, "policy.unknown", "no such policy")             \
 	X(POLICY_WRONG, 422, "policy.wrong", "the policy has errors")          \
 	X(CREDENTIAL_UNKNOWN, 422, "credential.unknown", "no credential has this name") \

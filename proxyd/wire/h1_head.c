@@ -225,12 +225,17 @@ take_request_line(struct slice in, const struct h1_limits *limits, size_t *at,
 }
 
 static enum parse
-read_host(struct slice in, struct http_request *req, struct parse_fail *fail)
+read_host(struct slice in, bool any, struct http_request *req,
+    struct parse_fail *fail)
 {
 	struct field *host = field_find(&req->fields, SLICE("host"));
 
 	if (host == NULL)
 		return malformed(fail, "no Host", 0);
+	if (any) {
+		req->host = (struct target_authority){ 0 };
+		return PARSE_DONE;
+	}
 	enum parse answer = target_authority(host->value, &req->host, fail);
 	if (answer == PARSE_BAD)
 		fail->at += offset(in, host->value);
@@ -239,7 +244,8 @@ read_host(struct slice in, struct http_request *req, struct parse_fail *fail)
 
 /* What the fields of a whole head mean. */
 static enum parse
-read_request(struct slice in, struct http_request *req, struct parse_fail *fail)
+read_request(struct slice in, const struct h1_limits *limits,
+    struct http_request *req, struct parse_fail *fail)
 {
 	struct framing framing;
 
@@ -248,7 +254,7 @@ read_request(struct slice in, struct http_request *req, struct parse_fail *fail)
 	    read_framing(in, &req->fields, req->is_http10, &framing, fail) !=
 		PARSE_DONE ||
 	    check_connection(in, &req->fields, fail) != PARSE_DONE ||
-	    read_host(in, req, fail) != PARSE_DONE)
+	    read_host(in, limits->any_host, req, fail) != PARSE_DONE)
 		return PARSE_BAD;
 	/* No client sends one, and some origins do not look for it: it would
 	 * be another request to them (RFC 9110 9.3.2). */
@@ -299,7 +305,7 @@ h1_request_take(struct slice in, const struct h1_limits *limits,
 		return bad(fail, REASON_LIMIT_BYTES, HTTP_HEAD_TOO_LONG,
 		    limits->head);
 	if (answer == PARSE_DONE)
-		answer = read_request(in, req, fail);
+		answer = read_request(in, limits, req, fail);
 	if (answer == PARSE_DONE)
 		*used = at;
 	return answer;

@@ -20,6 +20,8 @@ struct h1_limits {
 	size_t head;   /* bytes, with the empty line that ends it */
 	size_t target; /* bytes */
 	size_t fields; /* entries, at most FIELD_MAX */
+	bool any_host; /* nobody is chosen by the Host field: whatever it says;
+			* req->host is empty then */
 };
 
 extern const struct h1_limits h1_limits; /* those of base/limits.h */

@@ -17,7 +17,7 @@ have() { # a path or glob, of the root, of the page's folder, or of proxyd/
 	done
 	return 1
 }
-rooms='tests|docs|proxyd|nft|certs|policies|examples|base|wire|crypto|policy|load|audit|priv|net|tls|cred|http|dns|flow|dial|keep|ns|cmd|record'
+rooms='tests|docs|proxyd|nft|certs|policies|examples|base|wire|crypto|policy|load|audit|priv|net|tls|cred|http|dns|flow|dial|keep|ns|control|cmd|record'
 for page in "${pages[@]}"; do
 	while read -r path; do
 		have "$page" "$path" || miss "$page" "$path"
