@@ -24,9 +24,9 @@
 #include "priv/dispatch.h"
 #include "priv/spawn.h"
 #include "proxyd/monitor_ca.h"
+#include "proxyd/monitor_load.h"
 
 #define CONFIG_FILES_MAX (MSG_FDS_MAX - 1) /* the last is the roots' */
-#define ROOTS "/etc/ssl/certs/ca-certificates.crt"
 
 static void load_policy_start(struct monitor *m);
 
@@ -128,12 +128,8 @@ on_owner(struct msg *msg, void *arg)
 		load_policy_start(m);
 }
 
-/*
- * A file of certificates that the owner's configuration names, wherever it is.
- * A descriptor, or -1 and `why`.
- */
-static int
-open_bundle(struct slice path, const char **why)
+int
+load_open_bundle(struct slice path, const char **why)
 {
 	char name[4096];
 
@@ -172,7 +168,7 @@ include(struct role_process *c, const struct msg *msg)
 	}
 	if (rd_is_done(&r) && c->role == ROLE_STEWARD) {
 		m->n_bundles++;
-		fd = open_bundle(path, &why);
+		fd = load_open_bundle(path, &why);
 	} else if (rd_is_done(&r)) {
 		fd = policy_file_include(&m->files, from, path, &number, &why);
 	}
@@ -414,7 +410,7 @@ load_start(struct monitor *m)
 	if (result == 0) {
 		wr_u16(&all, (uint16_t)msg.n_fds);
 		wr_bytes(&all, wr_slice(&w));
-		int roots = open(ROOTS, O_RDONLY | O_CLOEXEC);
+		int roots = open(LOAD_SYSTEM_ROOTS, O_RDONLY | O_CLOEXEC);
 		wr_u8(&all, roots >= 0 ? OPS_LOAD_ROOTS : 0);
 		wr_slice16(&all, slice_of_str(home_dir()));
 		if (roots >= 0)

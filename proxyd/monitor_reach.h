@@ -34,4 +34,8 @@ MUST_USE bool reach_log_is_ours(struct monitor *m, const struct view *v);
 /* Policy, configuration, roots, state: out of its reach?  Fails the run. */
 MUST_USE bool reach_is_ours(struct monitor *m, const struct view *v);
 
+/* monitor_secret.c: is none of the secrets' files in what the command sees, and no secret's
+ * command in what it may write?  Fails the run. */
+MUST_USE bool secrets_are_hidden(struct monitor *m, const struct view *v);
+
 #endif

@@ -17,10 +17,6 @@
 #include "priv/spawn.h"
 #include "proxyd/monitor_state.h"
 
-/* The roles of a run, in the order in which they are started. */
-static const enum role roles[] = { ROLE_SCRIBE, ROLE_KEEPER, ROLE_DIALER,
-	ROLE_WORKER };
-
 /* Who talks to whom, beside the monitor. */
 static const enum role links[][2] = {
 	{ ROLE_WORKER, ROLE_DIALER },
@@ -31,7 +27,8 @@ static const enum role links[][2] = {
 	{ ROLE_KEEPER, ROLE_SCRIBE },
 };
 
-static int role_start(struct monitor *m, enum role role);
+/* Those that are always there, in the order in which they are started. */
+static const enum role roles[] = { ROLE_SCRIBE, ROLE_KEEPER, ROLE_DIALER };
 
 void
 roles_send(struct role_process *c, uint16_t op, struct slice body,
@@ -48,84 +45,39 @@ roles_send(struct role_process *c, uint16_t op, struct slice body,
 		    role_name(c->role), err_text(err));
 }
 
-/* Give each of two roles one end of a new channel. */
 static void
-link_roles(struct monitor *m, enum role a, enum role b)
+send_channel(struct role_process *to, const struct role_process *of, int fd)
 {
-	struct role_process *one = &m->children[a], *two = &m->children[b];
-	uint8_t name_of_a = (uint8_t)a, name_of_b = (uint8_t)b;
-	enum err err = ERR_NONE;
+	uint8_t body[8];
+	struct wr w = wr_of(body, sizeof(body));
+
+	wr_u8(&w, (uint8_t)of->role);
+	roles_send(to, OP_CHANNEL, wr_slice(&w), &fd, 1);
+}
+
+/* Give each of two roles one end of a new channel. */
+static int
+link_roles(struct role_process *one, struct role_process *two, enum err *err)
+{
 	int pair[2];
 
-	if (one->channel == NULL || two->channel == NULL)
-		return;
-	if (spawn_pair(pair, &err) != 0) {
-		monitor_fail(m, "cannot connect %s and %s: %s", role_name(a),
-		    role_name(b), err_text(err));
-		return;
-	}
-	roles_send(one, OP_CHANNEL, slice_of(&name_of_b, 1), &pair[0], 1);
-	roles_send(two, OP_CHANNEL, slice_of(&name_of_a, 1), &pair[1], 1);
+	if (spawn_pair(pair, err) != 0)
+		return -1;
+	send_channel(one, two, pair[0]);
+	send_channel(two, one, pair[1]);
 	close(pair[0]);
 	close(pair[1]);
+	return 0;
 }
 
-/* Those who have it from no other message write it into their records. */
-static void
-feed_name(struct monitor *m, struct role_process *c)
+static bool
+are_linked(enum role a, enum role b)
 {
-	uint8_t body[128];
-	struct wr w = wr_of(body, sizeof(body));
-
-	if (c->role != ROLE_DIALER && c->role != ROLE_KEEPER)
-		return;
-	wr_u32(&w, MONITOR_SANDBOX);
-	wr_slice8(&w, slice_of_str(m->name));
-	roles_send(c, OP_NAME, wr_slice(&w), NULL, 0);
-}
-
-static void
-feed_program(struct monitor *m, struct role_process *c)
-{
-	uint8_t body[128];
-	struct wr w = wr_of(body, sizeof(body));
-
-	wr_u32(&w, MONITOR_SANDBOX);
-	wr_u32(&w, MONITOR_GENERATION);
-	wr_slice8(&w, slice_of_str(m->digest));
-	roles_send(c, OP_PROGRAM, wr_slice(&w), &m->program_fd, 1);
-}
-
-/* Send one role what it works with, as far as it is known. */
-static void
-feed(struct monitor *m, struct role_process *c)
-{
-	const struct slice nothing = { 0 };
-	uint8_t log;
-
-	if (m->program_fd < 0 || c->channel == NULL)
-		return;
-	log = (uint8_t)((c->crashes[0] != 0 ? OPS_LOG_AGAIN : 0) |
-	    (owner_allows_gaps(m->owner) ? OPS_LOG_GAPS : 0));
-	if (c->role == ROLE_SCRIBE)
-		roles_send(c, OP_LOG, slice_of(&log, 1), &m->log_fd, 1);
-	else
-		roles_send(c, OP_OWNER, nothing, &m->owner_fd, 1);
-	feed_name(m, c);
-	if (c->role == ROLE_DIALER)
-		host_send(m);
-	feed_program(m, c);
-	if (c->role == ROLE_KEEPER && secrets_send(m) != 0)
-		return;
-	if (c->role == ROLE_WORKER)
-		sandbox_feed(m, c);
-}
-
-void
-roles_feed(struct monitor *m)
-{
-	for (size_t i = 0; i < COUNT_OF(roles); i++)
-		feed(m, &m->children[roles[i]]);
+	for (size_t i = 0; i < COUNT_OF(links); i++)
+		if ((links[i][0] == a && links[i][1] == b) ||
+		    (links[i][0] == b && links[i][1] == a))
+			return true;
+	return false;
 }
 
 static void
@@ -181,13 +133,14 @@ on_role_msg(struct channel *ch UNUSED, struct msg *msg, void *arg)
 	else if (msg->op == OP_TALLY)
 		on_tally(m, msg->body);
 	else if (msg->op == OP_SPOOL)
-		spool_send(m, msg);
+		spool_send(c, msg);
+	else if (m->ops->heard != NULL)
+		m->ops->heard(m, c, msg);
 	monitor_step(m);
 }
 
-/* Remember a crash; true if it was one too many within the span. */
-static bool
-crashes_too_often(struct role_process *c)
+bool
+role_crashes_too_often(struct role_process *c)
 {
 	uint64_t now = clock_ms();
 
@@ -211,9 +164,7 @@ forget_child(struct role_process *c)
 	c->pidfd = -1;
 	c->pid = 0;
 	c->ready = false;
-	/* They went with it. */
-	if (c->role == ROLE_WORKER)
-		c->monitor->n_spools = 0;
+	TAILQ_REMOVE(&c->monitor->running, c, entry);
 }
 
 static void
@@ -228,22 +179,6 @@ describe_end(int status, char *text, size_t size)
 		snprintf(text, size, "exited with %d", WEXITSTATUS(status));
 }
 
-/* While the log is closed only the scribe is needed, and the keeper, who signs
- * a new scribe's key. */
-static void
-ended_at_the_end(struct monitor *m, struct role_process *c)
-{
-	bool needed = c->role == ROLE_SCRIBE || c->role == ROLE_KEEPER;
-
-	if (m->stage == STAGE_ENDING && needed && !crashes_too_often(c) &&
-	    role_start(m, c->role) == 0) {
-		feed(m, c);
-		if (c->role == ROLE_SCRIBE)
-			monitor_record_end(m);
-	}
-	monitor_step(m);
-}
-
 static void
 on_ended(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 {
@@ -256,27 +191,7 @@ on_ended(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 		return;
 	describe_end(status, how, sizeof(how));
 	forget_child(c);
-	if (m->stage >= STAGE_ENDING) {
-		ended_at_the_end(m, c);
-		return;
-	}
-	if (m->stage < STAGE_RUNNING) {
-		monitor_fail(m, "the %s did not start: %s", role_name(c->role),
-		    how);
-		return;
-	}
-	if (crashes_too_often(c)) {
-		monitor_fail(m,
-		    "the %s ended three times within a minute "
-		    "(last: %s); the sandbox is cut off",
-		    role_name(c->role), how);
-		return;
-	}
-	log_warn("the %s ended (%s); it is started again", role_name(c->role),
-	    how);
-	if (role_start(m, c->role) != 0)
-		return;
-	feed(m, c);
+	m->ops->ended(m, c, how);
 }
 
 void
@@ -288,69 +203,71 @@ roles_look(struct monitor *m)
 }
 
 static int
-watch_child(struct monitor *m, struct role_process *c, struct spawned *s)
+watch_child(struct monitor *m, struct role_process *c, struct spawned *s,
+    enum err *err)
 {
-	enum err err = ERR_NONE;
-
 	c->monitor = m;
 	c->pid = s->pid;
 	c->pidfd = s->pidfd;
 	c->heard_ms = clock_ms();
-	c->channel = channel_new(m->loop, s->channel, on_role_msg, c, &err);
+	TAILQ_INSERT_TAIL(&m->running, c, entry);
+	c->channel = channel_new(m->loop, s->channel, on_role_msg, c, err);
 	c->ended = event_new(loop_base(m->loop), c->pidfd, EV_READ | EV_PERSIST,
 	    on_ended, c);
 	if (c->channel != NULL && c->ended != NULL &&
 	    event_add(c->ended, NULL) == 0)
 		return 0;
-	monitor_fail(m, "out of memory");
+	*err = ERR_MEMORY;
 	return -1;
 }
 
+/* Channels to those that it talks to and that are there. */
 static int
-role_start(struct monitor *m, enum role role)
+link_all(struct role_process *c, enum err *err)
 {
-	struct role_process *c = &m->children[role];
-	struct spawned s;
-	enum err err = ERR_NONE;
+	struct role_process *other;
 
-	if (spawn_role(role, &s, &err) != 0) {
-		monitor_fail(m, "cannot start the %s: %s", role_name(role),
-		    err_text(err));
+	TAILQ_FOREACH(other, &c->monitor->running, entry)
+		if (other != c && other->channel != NULL &&
+		    are_linked(c->role, other->role) &&
+		    link_roles(c, other, err) != 0)
+			return -1;
+	return 0;
+}
+
+int
+role_start(struct monitor *m, struct role_process *c, enum err *err)
+{
+	struct spawned s;
+
+	if (spawn_role(c->role, &s, err) != 0)
+		return -1;
+	if (watch_child(m, c, &s, err) != 0) {
+		role_end(c);
 		return -1;
 	}
-	c->role = role;
-	if (watch_child(m, c, &s) != 0)
-		return -1;
-	if (role == ROLE_KEEPER) {
+	if (c->role == ROLE_KEEPER) {
 		/* At once: its CA and key are wanted by all that follows. */
 		const struct slice nothing = { 0 };
 		int fds[2] = { m->state_fd, m->key_fd };
 		roles_send(c, OP_STATE, nothing, fds, m->key_fd < 0 ? 1 : 2);
 	}
-	for (size_t i = 0; i < COUNT_OF(links); i++)
-		if (links[i][0] == role || links[i][1] == role)
-			link_roles(m, links[i][0], links[i][1]);
-	return 0;
+	if (link_all(c, err) == 0)
+		return 0;
+	role_end(c);
+	return -1;
 }
 
-/* A clerk or steward at work answers nobody; one that is stopped will never be done. */
-static void
-look_at_clerk(struct monitor *m)
+void
+role_end(struct role_process *c)
 {
-	struct role_process *c = &m->clerk;
-	siginfo_t info = { 0 };
+	pid_t pid = c->pid;
 
-	if (c->pid == 0)
+	if (pid == 0)
 		return;
-	if (waitid(P_PID, (id_t)c->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) !=
-		0 ||
-	    info.si_pid == 0)
-		c->heard_ms = clock_ms();
-	else if (clock_ms() - c->heard_ms > LIMIT_HEARTBEAT_MISSED_MS)
-		monitor_fail(m,
-		    "the %s, process %ld, was stopped by a signal; nothing "
-		    "was run",
-		    role_name(c->role), (long)c->pid);
+	forget_child(c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 /* Ask each role for a sign of life; one that gave none for long is killed. */
@@ -360,13 +277,10 @@ on_heartbeat(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	struct monitor *m = arg;
 	const struct slice nothing = { 0 };
 
-	if (m->program_fd >= 0)
-		host_look(m);
-	look_at_clerk(m);
-	for (size_t i = 0; i < COUNT_OF(roles); i++) {
-		struct role_process *c = &m->children[roles[i]];
-		if (c->pid == 0)
-			continue;
+	struct role_process *c;
+
+	m->ops->beat(m);
+	TAILQ_FOREACH(c, &m->running, entry) {
 		if (clock_ms() - c->heard_ms > LIMIT_HEARTBEAT_MISSED_MS) {
 			log_warn("the %s does not answer; it is killed",
 			    role_name(c->role));
@@ -381,33 +295,34 @@ int
 roles_start(struct monitor *m)
 {
 	struct timeval each = { .tv_sec = LIMIT_HEARTBEAT_MS / 1000 };
+	enum err err = ERR_NONE;
 
 	m->heartbeat =
 	    event_new(loop_base(m->loop), -1, EV_PERSIST, on_heartbeat, m);
 	if (m->heartbeat == NULL || event_add(m->heartbeat, &each) != 0)
 		return -1;
-	for (size_t i = 0; i < COUNT_OF(roles); i++)
-		if (role_start(m, roles[i]) != 0)
-			return -1;
+	for (size_t i = 0; i < COUNT_OF(roles); i++) {
+		if (role_start(m, &m->children[roles[i]], &err) == 0)
+			continue;
+		monitor_fail(m, "cannot start the %s: %s", role_name(roles[i]),
+		    err_text(err));
+		return -1;
+	}
 	return 0;
 }
 
 bool
 roles_are_ready(const struct monitor *m)
 {
+	const struct role_process *c;
+
+	TAILQ_FOREACH(c, &m->running, entry)
+		if (!c->ready)
+			return false;
 	for (size_t i = 0; i < COUNT_OF(roles); i++)
-		if (!m->children[roles[i]].ready)
+		if (m->children[roles[i]].pid == 0)
 			return false;
 	return m->trust.n != 0;
-}
-
-void
-roles_end_worker(struct monitor *m)
-{
-	struct role_process *c = &m->children[ROLE_WORKER];
-
-	channel_free(c->channel);
-	c->channel = NULL;
 }
 
 /* A log that was begun and not ended gets its last checkpoint. */
@@ -426,17 +341,12 @@ wait_for_log(struct monitor *m, struct role_process *scribe)
 void
 roles_end(struct monitor *m)
 {
-	for (size_t i = 0; i < COUNT_OF(roles); i++) {
-		struct role_process *c = &m->children[roles[i]];
-		pid_t pid = c->pid;
-		if (pid == 0)
-			continue;
-		if (c->role == ROLE_SCRIBE)
-			wait_for_log(m, c);
-		forget_child(c);
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
+	struct role_process *scribe = &m->children[ROLE_SCRIBE], *c;
+
+	if (scribe->pid != 0)
+		wait_for_log(m, scribe);
+	while ((c = TAILQ_FIRST(&m->running)) != NULL)
+		role_end(c);
 	if (m->heartbeat != NULL)
 		event_free(m->heartbeat);
 	m->heartbeat = NULL;

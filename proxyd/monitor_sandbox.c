@@ -70,6 +70,7 @@ sandbox_start(struct monitor *m)
 	if (m->cfg->user != NULL &&
 	    netns_user_find(m->cfg->user, &s->user, &fail) != 0)
 		return fail_with(m, &fail);
+	m->secret_owner = s->user.uid;
 	if (geteuid() == 0 && s->user.uid == 0 && !m->cfg->quiet)
 		log_warn("started by root: the command is uid 0 without "
 			 "capabilities; --user NAME makes it another");
@@ -96,12 +97,6 @@ bool
 sandbox_is_ready(const struct monitor *m)
 {
 	return m->sandbox != NULL && m->sandbox->has_netns;
-}
-
-uid_t
-sandbox_uid(const struct monitor *m)
-{
-	return m->sandbox->user.uid;
 }
 
 int

@@ -17,14 +17,13 @@
 #include "proxyd/monitor_ca.h"
 #include "proxyd/monitor_reach.h"
 
-/* Does any rule of the program name credential `i`? */
-static bool
-is_used(const struct monitor *m, uint32_t i)
+bool
+secret_is_named(const struct program *p, uint32_t credential)
 {
-	for (uint32_t r = 0; r < program_n_rules(m->program); r++) {
-		struct program_rule rule = program_rule(m->program, r);
+	for (uint32_t r = 0; r < program_n_rules(p); r++) {
+		struct program_rule rule = program_rule(p, r);
 		for (uint32_t k = 0; k < rule.n_credentials; k++)
-			if (rule.credentials[k] == i)
+			if (rule.credentials[k] == credential)
 				return true;
 	}
 	return false;
@@ -163,7 +162,7 @@ send_one(struct monitor *m, uint32_t i)
 	uint8_t bytes[SECRET_MAX];
 	const char *why = "";
 	char source[4096];
-	struct may may = { sandbox_uid(m), S_IWGRP | S_IWOTH };
+	struct may may = { m->secret_owner, S_IWGRP | S_IWOTH };
 	enum found found;
 	size_t n = 0;
 
@@ -333,7 +332,7 @@ secrets_send(struct monitor *m)
 	/* Their pipes lead to a keeper that is gone. */
 	commands_end(m);
 	for (uint32_t i = 0; i < owner_n_credentials(m->owner); i++)
-		if (is_used(m, i) && send_any(m, i) != 0)
+		if (m->ops->uses(m, i) && send_any(m, i) != 0)
 			return -1;
 	return 0;
 }
@@ -344,9 +343,8 @@ secret_send_again(struct monitor *m, struct slice body)
 	struct rd r = rd_of(body);
 	uint32_t i = rd_u32(&r);
 
-	if (!rd_is_done(&r) || m->owner == NULL || m->program == NULL ||
-	    m->stage > STAGE_RUNNING || i >= owner_n_credentials(m->owner) ||
-	    !is_used(m, i))
+	if (!rd_is_done(&r) || m->owner == NULL || m->stage > STAGE_RUNNING ||
+	    i >= owner_n_credentials(m->owner) || !m->ops->uses(m, i))
 		return;
 	(void)send_any(m, i);
 }

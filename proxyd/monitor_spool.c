@@ -18,17 +18,15 @@
 
 /* The file, or -1 and why not. */
 static int
-make(struct monitor *m, struct slice body, const char **why)
+make(struct monitor *m, const unsigned *n, const char **why)
 {
-	struct rd r = rd_of(body);
-	uint32_t sandbox = rd_u32(&r);
 	int fd;
 
 	*why = "it is not asked for as it should be";
-	if (!rd_is_done(&r) || sandbox != MONITOR_SANDBOX)
+	if (n == NULL)
 		return -1;
 	*why = "the sandbox has all that it may have";
-	if (m->n_spools == LIMIT_HOLDS)
+	if (*n == LIMIT_HOLDS)
 		return -1;
 	fd = nameless_file(buf_text(&m->state_dir));
 	*why = fd < 0 ? strerror(errno) : "";
@@ -36,14 +34,18 @@ make(struct monitor *m, struct slice body, const char **why)
 }
 
 void
-spool_send(struct monitor *m, const struct msg *asked)
+spool_send(struct role_process *worker, const struct msg *asked)
 {
-	struct role_process *worker = &m->children[ROLE_WORKER];
+	struct monitor *m = worker->monitor;
+	struct rd r = rd_of(asked->body);
+	uint32_t sandbox = rd_u32(&r);
+	unsigned *n =
+	    rd_is_done(&r) ? m->ops->spools(m, worker, sandbox) : NULL;
 	uint8_t body[256];
 	struct wr w = wr_of(body, sizeof(body));
 	enum err err = ERR_NONE;
 	const char *why;
-	int fd = make(m, asked->body, &why);
+	int fd = make(m, n, &why);
 
 	if (fd < 0)
 		log_warn("no file for a pack that waits in the worker: %s",
@@ -56,7 +58,7 @@ spool_send(struct monitor *m, const struct msg *asked)
 		.n_fds = fd < 0 ? 0 : 1 };
 	/* If it cannot be said the worker is gone, or as good as that. */
 	if (channel_send(worker->channel, &answer, &err) == 0 && fd >= 0)
-		m->n_spools++;
+		++*n;
 	if (fd >= 0)
 		close(fd);
 }

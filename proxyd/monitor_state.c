@@ -246,13 +246,14 @@ state_drop_empty_log(struct monitor *m)
 }
 
 int
-state_keep_program(struct monitor *m)
+state_keep_program(struct monitor *m, const struct program *p,
+    const char *digest)
 {
-	struct slice image = program_image(m->program);
+	struct slice image = program_image(p);
 	char path[4096], part[4096 + 32];
 
 	snprintf(path, sizeof(path), "%s/programs/sha256-%s",
-	    buf_text(&m->state_dir), m->digest + 7);
+	    buf_text(&m->state_dir), digest + 7);
 	if (access(path, R_OK) == 0)
 		return 0;
 	/* Other runs by a new policy may be writing it at this moment. */
@@ -269,8 +270,8 @@ state_keep_program(struct monitor *m)
 		good = close(fd) == 0 && good;
 	if (good && rename(part, path) == 0)
 		return 0;
-	monitor_fail(m, "cannot keep the program %s: %s", path,
-	    strerror(errno));
+	int number = errno;
 	(void)unlink(part);
+	errno = number;
 	return -1;
 }

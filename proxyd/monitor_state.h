@@ -2,15 +2,22 @@
 /*
  * What the files of the monitor share: proxyd/monitor*.c alone include this.
  *
- * monitor.c		the order of a run, from its start to its exit status
- * monitor_roles.c	children: start, channels, heartbeat, death, restart
- * monitor_load.c	steward and clerk: configuration, then policy
+ * For `run` and `serve`:
+ *
+ * monitor_base.c	failing, records of our own, what is put away at the end
+ * monitor_roles.c	children: start, channels, heartbeat, death
  * monitor_secret.c	secrets from file or variable to the keeper
  * monitor_command.c	commands that print one
  * monitor_ca.c		the CA that the owner gives, to the keeper
- * monitor_state.c	files of $XDG_STATE_HOME/duenna: log, programs, key
+ * monitor_state.c	files that stay: log, programs, keys
  * monitor_spool.c	files for what waits in the worker
  * monitor_host.c	the host's resolvers, for the dialer
+ *
+ * For `run` alone (serve/ has what the other does at those moments):
+ *
+ * monitor.c		the order of a run, from its start to its exit status
+ * monitor_feed.c	what each of its roles works with; roles that die
+ * monitor_load.c	steward and clerk: configuration, then policy
  * monitor_sandbox.c	namespaces, placeholders, command
  * monitor_view.c	what the sandbox is shown
  * monitor_report.c	what is said at the end
@@ -32,31 +39,17 @@
 #include "priv/ops.h"
 #include "priv/role.h"
 #include "proxyd/monitor.h"
+#include "proxyd/monitor_roles.h"
 #include "proxyd/policy_file.h"
 
-#define MONITOR_CRASHES 3 /* within a minute: the sandbox is cut off */
-#define MONITOR_CRASH_SPAN_MS 60000
 #define MONITOR_START_MS 20000 /* from start to the command's own start */
 #define MONITOR_END_MS 3000    /* for the last records to be written */
 #define MONITOR_LOG_MS 1000    /* the same, when the run could not begin */
 #define MONITOR_SANDBOX 1      /* the id of the one sandbox of `run` */
+#define MONITOR_WORKER 1       /* the number of its worker */
 #define MONITOR_GENERATION 1   /* `run` never reloads */
 
-struct monitor;
 struct event;
-
-/* A role that runs. */
-struct role_process {
-	struct monitor *monitor; /* borrowed */
-	enum role role;
-	pid_t pid;			   /* 0: not running */
-	int pidfd;			   /* owned */
-	struct channel *channel;	   /* owned; NULL: not running */
-	struct event *ended;		   /* owned: the pidfd */
-	bool ready;			   /* it said so */
-	uint64_t heard_ms;		   /* when it last answered a PING */
-	uint64_t crashes[MONITOR_CRASHES]; /* when, newest first; 0: never */
-};
 
 /* Where the run is. */
 enum stage {
@@ -77,6 +70,7 @@ void report_json(struct monitor *m);
 /* monitor_sandbox.c */
 
 struct monitor {
+	const struct monitor_ops *ops;	  /* borrowed */
 	const struct monitor_config *cfg; /* borrowed */
 	struct loop *loop;		  /* owned */
 	enum stage stage;
@@ -84,7 +78,8 @@ struct monitor {
 	int dies_by; /* signal by which we end then, as the command; 0: none */
 
 	struct role_process
-	    children[ROLE_COUNT];  /* by role; monitor's is unused */
+	    children[ROLE_COUNT]; /* by role; monitor's is unused */
+	TAILQ_HEAD(, role_process) running;
 	struct role_process clerk; /* or steward: the one at work */
 	struct event *heartbeat;   /* owned */
 	struct event *deadline;	   /* owned: of the stage */
@@ -99,10 +94,11 @@ struct monitor {
 	char digits[5];		  /* of its name, if none was given */
 	int log_fd, state_fd, key_fd; /* owned; -1: none */
 	struct buf log_path, state_dir;
-	struct buf trust;	    /* certificate of the keeper's CA, DER */
-	bool ca_waits;		    /* the owner's own is not taken yet */
-	bool attached;		    /* the attach record is written */
-	bool log_ended;		    /* the stop record is */
+	struct buf trust;   /* certificate of the keeper's CA, DER */
+	bool ca_waits;	    /* the owner's own is not taken yet */
+	uid_t secret_owner; /* may own files of secrets, beside us and root */
+	bool attached;	    /* the attach record is written */
+	bool log_ended;	    /* the stop record is */
 	struct stat resolvers_seen; /* resolv.conf, when it was sent */
 	bool ran;		    /* the command was started */
 	uint64_t n_denied, n_reported, n_alarms,
@@ -114,30 +110,37 @@ struct monitor {
 	LIST_HEAD(, command) commands; /* owned: those that run */
 };
 
-/* monitor.c: look whether the stage can go on; every callback ends here. */
+/* monitor_base.c */
+void monitor_init(struct monitor *m, const struct monitor_ops *ops,
+    const struct monitor_config *cfg);
+MUST_USE int monitor_begin(struct monitor *m); /* loop; has said why not */
+void monitor_release(struct monitor *m);
+
+/* Look whether the stage can go on; every callback ends here. */
 void monitor_step(struct monitor *m);
 
+/* Leave the loop. */
+void monitor_stop(struct monitor *m);
+
+/* In `ms`, the end of the stage; 0: it has none. */
+void monitor_deadline(struct monitor *m, uint64_t ms);
+
 /*
- * monitor.c: end the run as duenna's own fault.  The text goes to standard
- * error as "duenna: TEXT"; it says what to do next.
+ * It is duenna's own fault.  The text goes to standard error as "duenna: TEXT";
+ * it says what to do next.
  */
 void monitor_fail(struct monitor *m, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Write a record of our own.  `on_written` NULL: no answer wanted.  False: there
+ * is no scribe to write it. */
+bool monitor_record(struct monitor *m, const struct event *e,
+    channel_on_answer *on_written, void *arg);
 
 /* monitor.c: to the scribe, what closes the log. */
 void monitor_record_end(struct monitor *m);
 
 /* monitor.c: the command ended; `status` is what we give back. */
 void monitor_command_ended(struct monitor *m, int status);
-
-/* monitor_roles.c */
-MUST_USE int roles_start(struct monitor *m);
-void roles_feed(struct monitor *m); /* send all what they work with */
-void roles_look(struct monitor *m); /* has one ended that nobody noticed yet? */
-bool roles_are_ready(const struct monitor *m);
-void roles_end_worker(struct monitor *m); /* it says what it has to, and ends */
-void roles_end(struct monitor *m);
-void roles_send(struct role_process *c, uint16_t op, struct slice body,
-    const int *fds, size_t n_fds);
 
 /* monitor_load.c */
 MUST_USE int load_start(struct monitor *m);
@@ -149,6 +152,9 @@ MUST_USE int secrets_send(struct monitor *m);
 /* One whose time is over, once more. */
 void secret_send_again(struct monitor *m, struct slice body);
 
+/* Does any rule of it name that credential? */
+bool secret_is_named(const struct program *p, uint32_t credential);
+
 /* It cannot be had: one line for its owner. */
 void secret_say(const struct owner_credential *c, const char *why);
 
@@ -157,17 +163,13 @@ void secret_say(const struct owner_credential *c, const char *why);
 MUST_USE bool command_start(struct monitor *m, uint32_t credential);
 void commands_end(struct monitor *m);
 
-/* Is none of the secrets' files in what the command sees, and no secret's
- * command in what it may write?  Fails the run. */
 struct env;
-struct view;
-MUST_USE bool secrets_are_hidden(struct monitor *m, const struct view *v);
 
 /* No variable that is a secret goes to the command, whoever asks for it. */
 void secrets_keep_from(const struct monitor *m, struct env *env);
 
 /* monitor_spool.c: answer a worker that wants one */
-void spool_send(struct monitor *m, const struct msg *asked);
+void spool_send(struct role_process *worker, const struct msg *asked);
 
 /* monitor_host.c: send it, send it if it has changed */
 void host_send(struct monitor *m);
@@ -178,7 +180,8 @@ void host_tell_proxy(const struct monitor *m); /* proxies go, say so */
 MUST_USE int state_open(struct monitor *m);	/* directory, audit key */
 MUST_USE int state_open_log(struct monitor *m); /* needs the name */
 void state_drop_empty_log(struct monitor *m);	/* of a run that never began */
-MUST_USE int state_keep_program(struct monitor *m); /* for `audit replay` */
+MUST_USE int state_keep_program(struct monitor *m, const struct program *p,
+    const char *digest); /* for `audit replay`; -1 with errno */
 void state_sha256(struct slice bytes, char text[7 + 64 + 1]);
 
 /* monitor_sandbox.c */
@@ -186,7 +189,6 @@ MUST_USE int sandbox_start(struct monitor *m);
 MUST_USE int sandbox_take_name(struct monitor *m); /* one run at a time */
 MUST_USE int sandbox_prepare(struct monitor *m); /* once the images are here */
 bool sandbox_is_ready(const struct monitor *m);
-uid_t sandbox_uid(const struct monitor *m); /* of the command, seen outside */
 /* Packets dropped in there, by protocol: for the records of the end. */
 struct netns_counters;
 MUST_USE int sandbox_counters(const struct monitor *m,
