@@ -24,6 +24,12 @@ static const struct {
 	{ "audit", audit_main,
 	    "what was decided: show, tail, report, suggest, verify" },
 	{ "ca", ca_main, "certificates for the sandbox" },
+	{ "attach", attach_main, "put a sandbox in the care of `serve`" },
+	{ "detach", detach_main, "let one go" },
+	{ "list", list_main, "those that are attached" },
+	{ "status", status_main, "how `serve` is, or one of them" },
+	{ "reload", reload_main, "read configuration and policies again" },
+	{ "allow", allow_main, "add a rule to one, for some time" },
 	{ "doctor", doctor_main, "what this machine can do, what is missing" },
 };
 

@@ -20,4 +20,12 @@ int audit_main(int argc, char **argv);
 int ca_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
 
+/* Asked of `duenna serve` over its control socket. */
+int attach_main(int argc, char **argv);
+int detach_main(int argc, char **argv);
+int list_main(int argc, char **argv);
+int status_main(int argc, char **argv);
+int reload_main(int argc, char **argv);
+int allow_main(int argc, char **argv);
+
 #endif
