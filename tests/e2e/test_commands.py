@@ -200,7 +200,10 @@ echo "${COMPREPLY[@]}"
 
 
 @pytest.mark.parametrize('words, offered', [
-    ([''], {'run', 'init', 'check', 'explain', 'audit', 'ca', 'doctor'}),
+    ([''], {'run', 'init', 'check', 'explain', 'audit', 'ca', 'attach',
+            'detach', 'list', 'status', 'reload', 'allow', 'doctor'}),
+    (['attach', '--po'], {'--policy', '--policy-file'}),
+    (['allow', 'x', '--f'], {'--for'}),
     (['exp'], {'explain'}),
     (['run', '--na'], {'--name'}),
     (['run', '--name', 'x', '--keep'], {'--keep-fd'}),
