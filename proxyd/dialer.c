@@ -17,6 +17,7 @@
 #include "net/timer.h"
 #include "policy/shelf.h"
 #include "priv/dispatch.h"
+#include "priv/owners.h"
 #include "priv/role.h"
 #include "proxyd/roles.h"
 
@@ -30,6 +31,7 @@ struct link {
 	LIST_ENTRY(link) entry;
 	struct dialer *dialer; /* borrowed */
 	enum role role;
+	uint32_t number;	 /* of a worker */
 	struct channel *channel; /* owned */
 };
 
@@ -39,6 +41,7 @@ struct dialer {
 	struct network *network; /* NULL: changes are not seen */
 	struct recorder *recorder;
 	struct asks *asks;
+	struct owners *owners;
 	struct shelf *programs;
 	struct channel *monitor;
 	LIST_HEAD(, link) links;
@@ -80,6 +83,8 @@ on_link_msg(struct channel *c, struct msg *m, void *arg)
 	if (!dispatch_may(k->role, ROLE_DIALER, m->op))
 		log_warn("%s sent %s, which it may not", role_name(k->role),
 		    dispatch_op_name(m->op));
+	else if (!owners_may(d->owners, k->number, m->body))
+		asks_alarm_foreign(d->asks);
 	else if (m->op == OP_DIAL)
 		ask_take(d->asks, c, m);
 }
@@ -103,6 +108,7 @@ take_channel(struct dialer *d, struct msg *m)
 {
 	struct rd in = rd_of(m->body);
 	uint8_t role = rd_u8(&in);
+	uint32_t number = rd_u32(&in);
 	enum err err = ERR_NONE;
 
 	if (!rd_is_done(&in) ||
@@ -121,6 +127,7 @@ take_channel(struct dialer *d, struct msg *m)
 	}
 	k->dialer = d;
 	k->role = (enum role)role;
+	k->number = number;
 	k->channel = channel_new(d->loop, fd, on_link_msg, k, &err);
 	if (k->channel == NULL) {
 		free(k);
@@ -174,12 +181,11 @@ take_program(struct dialer *d, struct msg *m)
 static bool
 take_name(struct dialer *d, struct msg *m)
 {
-	struct rd in = rd_of(m->body);
-	uint32_t sandbox = rd_u32(&in);
-	struct slice name = rd_slice8(&in);
 	enum err err = ERR_NONE;
+	struct slice name;
+	uint32_t sandbox;
 
-	return rd_is_done(&in) &&
+	return owners_take(d->owners, m->body, &sandbox, &name, &err) == 0 &&
 	    asks_set_name(d->asks, sandbox, name, &err) == 0;
 }
 
@@ -192,6 +198,7 @@ take_forget(struct dialer *d, struct msg *m)
 	if (!rd_is_done(&in))
 		return false;
 	asks_forget_sandbox(d->asks, sandbox);
+	owners_forget(d->owners, sandbox);
 	shelf_sweep(d->programs);
 	return true;
 }
@@ -294,6 +301,7 @@ set_up(struct dialer *d)
 	if ((d->loop = loop_new(&err)) == NULL ||
 	    (d->resolver = resolver_new(d->loop, &err)) == NULL ||
 	    (d->recorder = recorder_new(d->loop, NULL, NULL, &err)) == NULL ||
+	    (d->owners = owners_new(&err)) == NULL ||
 	    (d->asks = asks_new(d->loop, d->resolver, d->recorder, &err)) ==
 		NULL ||
 	    (d->programs = shelf_new(&err)) == NULL ||

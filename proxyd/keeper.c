@@ -18,6 +18,7 @@
 #include "keep/vault.h"
 #include "policy/shelf.h"
 #include "priv/dispatch.h"
+#include "priv/owners.h"
 #include "priv/role.h"
 #include "proxyd/roles.h"
 
@@ -30,6 +31,7 @@ struct link {
 	LIST_ENTRY(link) entry;
 	struct keeper *keeper; /* borrowed */
 	enum role role;
+	uint32_t number;	 /* of a worker */
 	struct channel *channel; /* owned */
 };
 
@@ -40,6 +42,7 @@ struct keeper {
 	struct shelf *programs;
 	struct fresh *fresh;
 	struct issue *issue;
+	struct owners *owners;
 	struct channel *monitor;
 	LIST_HEAD(, link) links;
 	size_t n_workers;
@@ -59,6 +62,19 @@ link_end(struct link *k)
 	LIST_REMOVE(k, entry);
 	channel_free(k->channel);
 	free(k);
+}
+
+/* A worker that speaks of another worker's sandbox is not ours any more. */
+static void
+refuse_foreign(struct keeper *keeper, const struct link *k)
+{
+	struct event e;
+
+	log_warn("worker %u asked for a sandbox that another has", k->number);
+	event_init(&e, EVENT_ALARM);
+	event_str(&e, FIELD_ROLE, role_name(k->role));
+	event_str(&e, FIELD_DETAIL, "asked for the sandbox of another worker");
+	issue_alarm(keeper->issue, &e);
 }
 
 /* A role asked for what its row does not allow. */
@@ -87,6 +103,9 @@ on_link_msg(struct channel *c, struct msg *m, void *arg)
 		link_end(k);
 	else if (!dispatch_may(k->role, ROLE_KEEPER, m->op))
 		refuse_op(keeper, k, m->op);
+	else if (k->role == ROLE_WORKER &&
+	    !owners_may(keeper->owners, k->number, m->body))
+		refuse_foreign(keeper, k);
 	else if (m->op == OP_LEAF)
 		issue_leaf(keeper->issue, c, m);
 	else if (m->op == OP_RELEASE)
@@ -138,6 +157,7 @@ take_channel(struct keeper *keeper, struct msg *m)
 {
 	struct rd r = rd_of(m->body);
 	uint8_t role = rd_u8(&r);
+	uint32_t number = rd_u32(&r);
 	struct link *k;
 
 	if (!rd_is_done(&r) || m->n_fds != 1 ||
@@ -149,6 +169,7 @@ take_channel(struct keeper *keeper, struct msg *m)
 	k = add_link(keeper, (enum role)role, msg_take_fd(m, 0));
 	if (k == NULL)
 		return false;
+	k->number = number;
 	keeper->n_workers += role == ROLE_WORKER;
 	if (role == ROLE_SCRIBE)
 		recorder_set_channel(keeper->recorder, k->channel);
@@ -195,12 +216,12 @@ take_program(struct keeper *keeper, struct msg *m)
 static bool
 take_name(struct keeper *keeper, struct msg *m)
 {
-	struct rd r = rd_of(m->body);
-	uint32_t sandbox = rd_u32(&r);
-	struct slice name = rd_slice8(&r);
 	enum err err = ERR_NONE;
+	struct slice name;
+	uint32_t sandbox;
 
-	return rd_is_done(&r) &&
+	return owners_take(keeper->owners, m->body, &sandbox, &name, &err) ==
+	    0 &&
 	    store_set_name(keeper->store, sandbox, name, &err) == 0;
 }
 
@@ -213,6 +234,7 @@ take_forget(struct keeper *keeper, struct msg *m)
 	if (!rd_is_done(&r))
 		return false;
 	issue_forget_sandbox(keeper->issue, sandbox);
+	owners_forget(keeper->owners, sandbox);
 	shelf_sweep(keeper->programs);
 	return true;
 }
@@ -421,6 +443,7 @@ set_up(struct keeper *keeper)
 	    (keeper->loop = loop_new(&err)) == NULL ||
 	    (keeper->recorder = recorder_new(keeper->loop, NULL, NULL, &err)) ==
 		NULL ||
+	    (keeper->owners = owners_new(&err)) == NULL ||
 	    (keeper->store = store_new(&err)) == NULL ||
 	    (keeper->programs = shelf_new(&err)) == NULL ||
 	    (keeper->fresh = fresh_new(keeper->loop, keeper->store, &fresh_ops,

@@ -19,9 +19,10 @@ feed_name(struct monitor *m, struct role_process *c)
 	uint8_t body[128];
 	struct wr w = wr_of(body, sizeof(body));
 
-	if (c->role != ROLE_DIALER && c->role != ROLE_KEEPER)
+	if (c->role == ROLE_WORKER)
 		return;
 	wr_u32(&w, MONITOR_SANDBOX);
+	wr_u32(&w, MONITOR_WORKER);
 	wr_slice8(&w, slice_of_str(m->name));
 	roles_send(c, OP_NAME, wr_slice(&w), NULL, 0);
 }

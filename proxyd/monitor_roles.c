@@ -52,6 +52,7 @@ send_channel(struct role_process *to, const struct role_process *of, int fd)
 	struct wr w = wr_of(body, sizeof(body));
 
 	wr_u8(&w, (uint8_t)of->role);
+	wr_u32(&w, of->number);
 	roles_send(to, OP_CHANNEL, wr_slice(&w), &fd, 1);
 }
 

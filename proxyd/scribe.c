@@ -97,6 +97,17 @@ lose_log(struct scribe *s, const char *why, enum err err)
 	scribe_refuse_early(s);
 }
 
+/*
+ * What an earlier scribe of this run left open.  Where there is one worker it is
+ * that one's; of several nobody knows whose it is, and it ends with the log.
+ */
+static void
+give_flows(struct peer *worker)
+{
+	if (worker->number == SCRIBE_ONLY_WORKER)
+		journal_give_flows(worker->scribe->journal, worker);
+}
+
 /* A piece of a log that is gone on with; then whoever waits is heard. */
 static void
 on_read(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
@@ -115,8 +126,9 @@ on_read(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	case RESUME_DONE:
 		break;
 	}
-	if (s->peers[ROLE_WORKER].channel != NULL)
-		journal_give_flows(s->journal, &s->peers[ROLE_WORKER]);
+	for (size_t i = 0; i < SCRIBE_WORKERS_MAX; i++)
+		if (s->workers[i].channel != NULL)
+			give_flows(&s->workers[i]);
 	ask_for_certificate(s);
 }
 
@@ -157,23 +169,44 @@ lose_peer(struct peer *p)
 	scribe_forget_peer(p);
 }
 
+/* The place of the worker of that number; NULL: there are too many. */
+static struct peer *
+worker_of(struct scribe *s, uint32_t number)
+{
+	struct peer *room = NULL;
+
+	for (size_t i = 0; i < SCRIBE_WORKERS_MAX; i++) {
+		struct peer *p = &s->workers[i];
+		if (p->channel != NULL && p->number == number)
+			return p;
+		if (p->channel == NULL && room == NULL)
+			room = p;
+	}
+	if (room != NULL)
+		room->number = number;
+	return room;
+}
+
 static void
 take_channel(struct scribe *s, struct msg *m)
 {
 	struct rd r = rd_of(m->body);
 	unsigned role = rd_u8(&r);
+	uint32_t number = rd_u32(&r);
+	struct peer *p = NULL;
 	enum err err = ERR_NONE;
 	int fd = msg_take_fd(m, 0);
 
-	if (r.bad || fd < 0 ||
-	    !dispatch_may((enum role)role, ROLE_SCRIBE, OP_EVENT) ||
-	    role == ROLE_MONITOR) {
+	if (rd_is_done(&r) && fd >= 0 && role != ROLE_MONITOR &&
+	    dispatch_may((enum role)role, ROLE_SCRIBE, OP_EVENT))
+		p = role == ROLE_WORKER ? worker_of(s, number) :
+					  &s->peers[role];
+	if (p == NULL) {
 		log_error("a channel to nobody");
 		if (fd >= 0)
 			close(fd);
 		return;
 	}
-	struct peer *p = &s->peers[role];
 	if (p->channel != NULL)
 		lose_peer(p);
 	p->channel = channel_new(s->loop, fd, on_msg, p, &err);
@@ -185,7 +218,7 @@ take_channel(struct scribe *s, struct msg *m)
 	scribe_say_status(p);
 	if (role == ROLE_WORKER && s->journal != NULL &&
 	    journal_is_read(s->journal))
-		journal_give_flows(s->journal, p);
+		give_flows(p);
 	if (role == ROLE_KEEPER)
 		ask_for_certificate(s);
 }
@@ -206,6 +239,7 @@ on_msg(struct channel *c UNUSED, struct msg *m, void *arg)
 {
 	struct peer *p = arg;
 	struct scribe *s = p->scribe;
+	enum err err = ERR_NONE;
 
 	if (m == NULL)
 		on_gone(p);
@@ -217,6 +251,9 @@ on_msg(struct channel *c UNUSED, struct msg *m, void *arg)
 		take_log(s, m);
 	else if (m->op == OP_CHANNEL)
 		take_channel(s, m);
+	else if (m->op == OP_NAME &&
+	    owners_take(s->owners, m->body, NULL, NULL, &err) != 0)
+		log_error("a name: %s", err_text(err));
 	else if (m->op == OP_EVENT)
 		scribe_take_event(p, m->body, m->id);
 	else if (m->op == OP_EVENTS)
@@ -247,8 +284,13 @@ set_up(struct scribe *s, enum err *err)
 
 	STAILQ_INIT(&s->early);
 	for (int r = 0; r < ROLE_COUNT; r++)
-		s->peers[r] = (struct peer){ s, (enum role)r, NULL, 0 };
-	if (digest_setup(err) != 0 || (s->loop = loop_new(err)) == NULL)
+		s->peers[r] =
+		    (struct peer){ .scribe = s, .role = (enum role)r };
+	for (size_t i = 0; i < SCRIBE_WORKERS_MAX; i++)
+		s->workers[i] =
+		    (struct peer){ .scribe = s, .role = ROLE_WORKER };
+	if (digest_setup(err) != 0 || (s->owners = owners_new(err)) == NULL ||
+	    (s->loop = loop_new(err)) == NULL)
 		return -1;
 	s->read = event_new(loop_base(s->loop), -1, 0, on_read, s);
 	s->flush = event_new(loop_base(s->loop), -1, 0, on_flush, s);

@@ -16,8 +16,8 @@
 
 struct early {
 	STAILQ_ENTRY(early) entry;
-	struct peer *peer; /* borrowed */
-	uint32_t id;
+	struct peer *peer;   /* borrowed */
+	uint32_t number, id; /* of its worker; of the request */
 	size_t n;
 	uint8_t bytes[];
 };
@@ -55,6 +55,8 @@ scribe_update_status(struct scribe *s)
 	s->took = takes;
 	for (int r = 0; r < ROLE_COUNT; r++)
 		scribe_say_status(&s->peers[r]);
+	for (size_t i = 0; i < SCRIBE_WORKERS_MAX; i++)
+		scribe_say_status(&s->workers[i]);
 }
 
 static void
@@ -138,13 +140,22 @@ begin_stop(struct scribe *s, uint32_t id)
 	event_active(s->flush, EV_TIMEOUT, 1);
 }
 
+bool
+scribe_has_worker(const struct scribe *s)
+{
+	for (size_t i = 0; i < SCRIBE_WORKERS_MAX; i++)
+		if (s->workers[i].channel != NULL)
+			return true;
+	return false;
+}
+
 static void
 finish_stop(struct scribe *s)
 {
 	struct event stop;
 	/* It has flows to end, and counts of what it did not write one by one;
 	 * it ends when those are here. */
-	bool may_wait = s->peers[ROLE_WORKER].channel != NULL;
+	bool may_wait = scribe_has_worker(s);
 
 	if (!s->stopping || s->stopped || (may_wait && clock_ms() < s->stop_ms))
 		return;
@@ -163,6 +174,17 @@ scribe_end(struct scribe *s)
 	end_log(s, s->stopping ? &stop : NULL);
 }
 
+/* A sandbox that is not known is nobody's: it may be gone since long. */
+static bool
+is_of_another(const struct peer *p, const struct event *e)
+{
+	uint32_t owner = !event_has(e, FIELD_SANDBOX) ?
+	    0 :
+	    owners_of_name(p->scribe->owners, e->text[FIELD_SANDBOX]);
+
+	return owner != 0 && owner != p->number;
+}
+
 /* What is wrong with a record of this role, or NULL. */
 static const char *
 refuse(const struct peer *p, struct slice body, struct event *e)
@@ -173,6 +195,8 @@ refuse(const struct peer *p, struct slice body, struct event *e)
 		return "not a record";
 	if ((kinds[p->role] & 1U << e->kind) == 0)
 		return "a kind that it may not send";
+	if (p->role == ROLE_WORKER && is_of_another(p, e))
+		return "of a sandbox that another worker has";
 	return event_check(e, &field);
 }
 
@@ -202,6 +226,7 @@ keep_early(struct peer *p, struct slice body, uint32_t id)
 	if (e == NULL)
 		return false;
 	e->peer = p;
+	e->number = p->number;
 	e->id = id;
 	e->n = body.n;
 	if (body.n != 0)
@@ -296,6 +321,8 @@ scribe_take_early(struct scribe *s)
 		struct early *e = STAILQ_FIRST(&s->early);
 		STAILQ_REMOVE_HEAD(&s->early, entry);
 		s->n_early--;
+		if (e->peer == &s->peers[ROLE_WORKER])
+			e->peer->number = e->number;
 		scribe_take_event(e->peer, slice_of(e->bytes, e->n), e->id);
 		free(e);
 	}
@@ -323,8 +350,11 @@ forget_early(struct peer *p)
 	for (e = STAILQ_FIRST(&s->early); e != NULL; e = next) {
 		next = STAILQ_NEXT(e, entry);
 		/* The record stays; the id is of a channel that is gone. */
-		if (e->peer == p)
-			e->id = 0;
+		if (e->peer != p)
+			continue;
+		e->id = 0;
+		if (p->role == ROLE_WORKER) /* its place may be another's */
+			e->peer = &s->peers[ROLE_WORKER];
 	}
 }
 
@@ -378,6 +408,8 @@ scribe_tick(struct scribe *s)
 		return;
 	for (int r = 0; r < ROLE_COUNT; r++)
 		put_refused(&s->peers[r]);
+	for (size_t i = 0; i < SCRIBE_WORKERS_MAX; i++)
+		put_refused(&s->workers[i]);
 	flush(s);
 	bool good = journal_takes(s->journal) ? journal_checkpoint(s->journal) :
 						journal_retry(s->journal);

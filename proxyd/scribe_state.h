@@ -10,8 +10,11 @@
 
 #include "audit/journal.h"
 #include "net/channel.h"
+#include "priv/owners.h"
 #include "priv/role.h"
 
+#define SCRIBE_WORKERS_MAX 64	 /* channels to workers */
+#define SCRIBE_ONLY_WORKER 1	 /* the number of `run`'s */
 #define SCRIBE_EARLY_MAX 4096	 /* records taken before the log is started */
 #define SCRIBE_WAITING_MAX 16384 /* answers due after the next flush */
 #define SCRIBE_READ_SIZE 4194304 /* bytes of an old log read in one turn */
@@ -22,6 +25,7 @@ struct scribe;
 struct peer {
 	struct scribe *scribe; /* borrowed */
 	enum role role;
+	uint32_t number;	 /* of a worker */
 	struct channel *channel; /* owned; NULL: away */
 	uint64_t n_refused;	 /* what was no record, since the last alarm */
 };
@@ -29,11 +33,14 @@ struct peer {
 struct early; /* a record before the log is started */
 
 struct scribe {
-	struct loop *loop;	       /* owned, as all below */
-	struct peer peers[ROLE_COUNT]; /* by role */
-	struct journal *journal;       /* NULL: no log yet */
-	struct event *flush, *tick;    /* end of turn; each second */
-	struct event *read;	       /* the next piece of an old log */
+	struct loop *loop; /* owned, as all below */
+	/* By role; the worker's stands for those that are gone. */
+	struct peer peers[ROLE_COUNT];
+	struct peer workers[SCRIBE_WORKERS_MAX];
+	struct owners *owners;
+	struct journal *journal;    /* NULL: no log yet */
+	struct event *flush, *tick; /* end of turn; each second */
+	struct event *read;	    /* the next piece of an old log */
 	STAILQ_HEAD(, early) early;
 	size_t n_early;
 	struct {
@@ -67,6 +74,9 @@ void scribe_take_early(struct scribe *s);
 
 /* The log cannot be started now: nobody waits for that. */
 void scribe_refuse_early(struct scribe *s);
+
+/* Is one of them there? */
+bool scribe_has_worker(const struct scribe *s);
 
 /* Its flows have ended with it, and nobody waits there for an answer. */
 void scribe_forget_peer(struct peer *p);

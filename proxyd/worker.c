@@ -77,9 +77,10 @@ take_channel(struct worker *w, struct msg *m)
 {
 	struct rd in = rd_of(m->body);
 	uint8_t role = rd_u8(&in);
+	uint32_t number = rd_u32(&in);
 	enum err err;
 
-	if (!rd_is_done(&in) ||
+	if (!rd_is_done(&in) || number != 0 ||
 	    (role != ROLE_DIALER && role != ROLE_KEEPER && role != ROLE_SCRIBE))
 		return false;
 	int fd = msg_take_fd(m, 0);

@@ -62,6 +62,9 @@ MUST_USE int asks_set_program(struct asks *a, uint32_t sandbox,
 /* That sandbox is gone, and so is what it asked for: refused, and recorded. */
 void asks_forget_sandbox(struct asks *a, uint32_t sandbox);
 
+/* A worker asked for what is another's: said in a record, and not answered. */
+void asks_alarm_foreign(struct asks *a);
+
 /*
  * Take an OP_DIAL from a worker.  It is answered on the same channel, sooner or
  * later, but for a body that no worker of ours writes: then nothing is said.

@@ -25,18 +25,24 @@ keep_request(struct ask *q, const struct request *r)
 	};
 }
 
-/* A worker that sends this is not ours any more. */
+/* A worker that does this is not ours any more. */
 static void
-alarm_malformed(struct asks *a)
+alarm_worker(struct asks *a, const char *what)
 {
 	struct event e;
 
 	event_init(&e, EVENT_ALARM);
 	event_str(&e, FIELD_VERDICT, "deny");
 	event_str(&e, FIELD_REASON, reason_name(REASON_INTERNAL));
-	event_str(&e, FIELD_DETAIL, "a worker sent a malformed request");
+	event_str(&e, FIELD_DETAIL, what);
 	if (recorder_send(a->recorder, &e, NULL, NULL) != 0)
-		log_error("an alarm is lost: a worker's request is malformed");
+		log_error("an alarm is lost: %s", what);
+}
+
+void
+asks_alarm_foreign(struct asks *a)
+{
+	alarm_worker(a, "a worker asked for the sandbox of another worker");
 }
 
 /* There is no memory to keep it: said from here, the client need not wait. */
@@ -62,7 +68,7 @@ ask_take(struct asks *a, struct channel *worker, const struct msg *m)
 	enum err err;
 
 	if (!request_read(m->body, &r) || m->id == 0 || m->n_fds != 0) {
-		alarm_malformed(a);
+		alarm_worker(a, "a worker sent a malformed request");
 		return;
 	}
 	q = calloc(1, sizeof(*q));

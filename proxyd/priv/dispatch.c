@@ -38,7 +38,7 @@ static const struct {
 	[OP_CA_TAKEN] = { "CA_TAKEN", K, M },
 	[OP_LOG] = { "LOG", M, S },
 	[OP_TRUST] = { "TRUST", K, M },
-	[OP_NAME] = { "NAME", M, D | K },
+	[OP_NAME] = { "NAME", M, D | K | S },
 	[OP_RESOLVERS] = { "RESOLVERS", M, D },
 	[OP_FORGET] = { "FORGET", M, W | D | K },
 

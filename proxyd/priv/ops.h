@@ -13,8 +13,8 @@ enum op {
 	/*
 	 * monitor -> every role
 	 *
-	 * CHANNEL  u8 role; fd: a new channel to that role, replacing an old
-	 *          one.  Before the first, and between the death of a role and
+	 * CHANNEL  u8 role, u32 number of a worker (others: 0); fd: a new
+	 *          channel to that role, replacing an old one of that number.  Before the first, and between the death of a role and
 	 *          its next CHANNEL, that role is away.
 	 * PING     empty; PONG: empty.  The heartbeat.
 	 * READY    role -> monitor: it has given up its privileges and serves
@@ -91,8 +91,10 @@ enum op {
 	 *          scribe is started anew; 2: what cannot be written is only
 	 *          counted); fd: the audit log, read and append
 	 * TRUST    keeper -> monitor: s16 DER of the CA certificate
-	 * NAME     -> dialer, keeper: u32 sandbox, s8 name, for their records;
-	 *          before the first PROGRAM of that sandbox
+	 * NAME     -> dialer, keeper, scribe: u32 sandbox, u32 number of its
+	 *          worker, s8 name, for their records; before the first PROGRAM
+	 *          of that sandbox.  They refuse any other worker that speaks of
+	 *          it, with an alarm (priv/owners.h).  Again, if it changes
 	 * RESOLVERS -> dialer: s16 text of the host's resolv.conf, whenever it
 	 *          has changed
 	 * FORGET   -> worker, dialer, keeper, in this order: u32 sandbox: it is

@@ -56,12 +56,15 @@ receive(struct bed *b, int fd, uint16_t op)
 int
 link_role(struct bed *b, enum role role)
 {
-	uint8_t name = (uint8_t)role;
+	uint8_t body[8];
+	struct wr w = wr_of(body, sizeof(body));
 	enum err err = ERR_NONE;
 	int pair[2];
 
 	assert_int_equal(spawn_pair(pair, &err), 0);
-	send_to(b, b->monitor, OP_CHANNEL, 0, slice_of(&name, 1), pair[1]);
+	wr_u8(&w, (uint8_t)role);
+	wr_u32(&w, role == ROLE_WORKER ? ++b->n_workers : 0);
+	send_to(b, b->monitor, OP_CHANNEL, 0, wr_slice(&w), pair[1]);
 	close(pair[1]);
 	return pair[0];
 }

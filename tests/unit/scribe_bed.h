@@ -35,6 +35,7 @@
 struct bed {
 	pid_t pid;
 	int monitor, keeper, worker, dialer, log; /* -1: none */
+	uint32_t n_workers; /* channels to workers so far: their numbers */
 	char path[64];
 	rlim_t file_limit; /* bytes that its log may have; 0: any */
 	uint8_t packet[MSG_SIZE_MAX];

@@ -185,11 +185,15 @@ tell_role(uint16_t op, struct slice body, const int *fd)
 static struct channel *
 link_up(uint8_t role, channel_on_msg *on_msg)
 {
+	uint8_t body[8];
+	struct wr w = wr_of(body, sizeof(body));
 	enum err err;
 	int pair[2];
 
 	assert_int_equal(spawn_pair(pair, &err), 0);
-	tell_role(OP_CHANNEL, slice_of(&role, 1), &pair[1]);
+	wr_u8(&w, role);
+	wr_u32(&w, role == ROLE_WORKER ? 1 : 0);
+	tell_role(OP_CHANNEL, wr_slice(&w), &pair[1]);
 	close(pair[1]);
 	struct channel *c = channel_new(loop, pair[0], on_msg, NULL, &err);
 	assert_non_null(c);
@@ -223,6 +227,7 @@ feed(void)
 	keeper = link_up(ROLE_KEEPER, on_keeper);
 	scribe = link_up(ROLE_SCRIBE, on_scribe);
 	assert_int_equal(channel_send(scribe, &status, &err), 0);
+	wr_u32(&name, 1);
 	wr_u32(&name, 1);
 	wr_slice8(&name, SLICE("box"));
 	tell_role(OP_NAME, wr_slice(&name), NULL);

@@ -239,11 +239,58 @@ the_owner_may_want_a_gap_instead(void **state)
 	assert_int_equal(finish(b), 0);
 }
 
+static void
+send_name(struct bed *b, uint32_t sandbox, uint32_t worker, const char *name)
+{
+	uint8_t body[64];
+	struct wr w = wr_of(body, sizeof(body));
+
+	wr_u32(&w, sandbox);
+	wr_u32(&w, worker);
+	wr_slice8(&w, slice_of_str(name));
+	send_to(b, b->monitor, OP_NAME, 0, wr_slice(&w), -1);
+}
+
+/* Two workers; "s" is the first one's sandbox. */
+static void
+a_worker_writes_of_its_own_sandboxes_alone(void **state)
+{
+	struct bed *b = *state;
+	int first, second;
+
+	start(b);
+	assert_true(receive(b, b->monitor, OP_READY));
+	send_name(b, 7, 1, "s");
+	send_log(b, 0);
+	b->keeper = link_role(b, ROLE_KEEPER);
+	first = link_role(b, ROLE_WORKER);
+	second = link_role(b, ROLE_WORKER);
+	certify(b);
+	b->worker = first;
+	send_flow(b, EVENT_FLOW_BEGIN, "s7-1", 5);
+	assert_true(is_written(b, first, 5));
+	b->worker = second;
+	send_flow(b, EVENT_FLOW_BEGIN, "s7-2", 6);
+	assert_false(is_written(b, second, 6));
+	send_flow(b, EVENT_FLOW_END, "s7-1", 7);
+	assert_false(is_written(b, second, 7));
+	/* With it end its own flows, which are none. */
+	hang_up(&second);
+	b->worker = first;
+	send_flow(b, EVENT_FLOW_BEGIN, "s7-3", 8);
+	assert_true(is_written(b, first, 8));
+	assert_int_equal(count_lines(b, "\"event\":\"flow.end\""), 0);
+	for (int i = 0; i < 60 && count_lines(b, "\"alarm\"") == 0; i++)
+		poll(NULL, 0, 50);
+	assert_int_equal(finish(b), 0);
+}
+
 int
 main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		T(a_worker_writes_of_its_own_sandboxes_alone),
 		T(records_are_written_and_answered),
 		T(records_of_one_message_have_one_answer),
 		T(records_that_come_before_the_start_are_kept),
