@@ -81,6 +81,15 @@ budget_owe(struct budget *b, uint64_t amount, uint64_t now_ms)
 }
 
 void
+budget_set_rate(struct budget *b, uint64_t n)
+{
+	b->n = n;
+	b->burst = n;
+	if (b->parts > n * b->window_ms)
+		b->parts = n * b->window_ms;
+}
+
+void
 budget_return(struct budget *b, uint64_t amount)
 {
 	put(b,

@@ -41,6 +41,10 @@ bool budget_spend(struct budget *b, uint64_t amount, uint64_t now_ms,
 /* It is gone already: spend it, and owe what is not there.  False: it owes. */
 bool budget_owe(struct budget *b, uint64_t amount, uint64_t now_ms);
 
+/* As many in the same time from now on; what is there and what is owed stays,
+ * as far as it fits. */
+void budget_set_rate(struct budget *b, uint64_t n);
+
 /* Put back what was spent and not used. */
 void budget_return(struct budget *b, uint64_t amount);
 

@@ -27,6 +27,7 @@
 	X(POOL_IDLE_MS, 4000, "idle upstream connection in the pool")          \
 	X(CHOICES, 256, "origins whose choice by ALPN a sandbox remembers")   \
 	X(CHOICE_MS, 300000, "for how long it does")                          \
+	X(AGAIN, 12, "times a sandbox asks again while its policy changes")    \
 	X(BACKLOG_SIZE, 65536, "bytes queued to a side before its peer is held") \
 	X(DRAIN_SIZE, 1048576, "read and dropped after a refusal")             \
 	X(DRAIN_MS, 5000, "time for reading after a refusal")                  \

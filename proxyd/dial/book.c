@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dial/book.h"
 #include "base/clock.h"
+#include "policy/same.h"
 
 void
 book_init(struct book *b)
@@ -79,6 +80,20 @@ page_set_name(struct page *p, struct slice name, enum err *err)
 	return 0;
 }
 
+/* Two programs, and where the next rule may be found. */
+struct change {
+	const struct program *was, *now;
+	uint32_t near;
+};
+
+static uint32_t
+number_now(uint32_t rule, void *arg)
+{
+	struct change *c = arg;
+
+	return same_rule(c->was, rule, c->now, &c->near);
+}
+
 int
 page_set_program(struct page *p, uint32_t generation, struct slice digest,
     struct program *program, enum err *err)
@@ -88,8 +103,9 @@ page_set_program(struct page *p, uint32_t generation, struct slice digest,
 		*err = ERR_MESSAGE;
 		return -1;
 	}
+	struct change change = { .was = p->program, .now = program };
+	names_list_renumber(&p->names_of_rules, number_now, &change);
 	program_free(p->program);
-	names_list_release(&p->names_of_rules); /* they are others now */
 	p->program = program;
 	p->generation = generation;
 	memcpy(p->digest, digest.p, digest.n);

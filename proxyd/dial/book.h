@@ -55,6 +55,7 @@ MUST_USE int page_set_name(struct page *p, struct slice name, enum err *err);
 
 /*
  * `program` becomes the page's own, also on failure; an older one is freed.
+ * The names that were dialled stay counted: of a rule if it has the same URLs.
  * 0, or -1 with ERR_MESSAGE: the digest is too long.
  */
 MUST_USE int page_set_program(struct page *p, uint32_t generation,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "dial/names.h"
+#include "policy/verdict.h"
 
 struct names_of_rule {
 	SLIST_ENTRY(names_of_rule) entry;
@@ -78,13 +79,37 @@ names_of(struct names_list *list, uint32_t rule)
 	return &n->names;
 }
 
+static void
+names_of_rule_free(struct names_of_rule *n)
+{
+	names_release(&n->names);
+	free(n);
+}
+
+void
+names_list_renumber(struct names_list *list,
+    uint32_t (*now)(uint32_t rule, void *arg), void *arg)
+{
+	struct names_list kept = SLIST_HEAD_INITIALIZER(kept);
+
+	while (!SLIST_EMPTY(list)) {
+		struct names_of_rule *n = SLIST_FIRST(list);
+		SLIST_REMOVE_HEAD(list, entry);
+		n->rule = now(n->rule, arg);
+		if (n->rule == VERDICT_NONE)
+			names_of_rule_free(n);
+		else
+			SLIST_INSERT_HEAD(&kept, n, entry);
+	}
+	*list = kept;
+}
+
 void
 names_list_release(struct names_list *list)
 {
 	while (!SLIST_EMPTY(list)) {
 		struct names_of_rule *n = SLIST_FIRST(list);
 		SLIST_REMOVE_HEAD(list, entry);
-		names_release(&n->names);
-		free(n);
+		names_of_rule_free(n);
 	}
 }

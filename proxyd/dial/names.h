@@ -40,6 +40,10 @@ SLIST_HEAD(names_list, names_of_rule);
 /* NULL: no memory. */
 struct names *names_of(struct names_list *list, uint32_t rule);
 
+/* Each rule has another number now, as `now` says; VERDICT_NONE: it is gone. */
+void names_list_renumber(struct names_list *list,
+    uint32_t (*now)(uint32_t rule, void *arg), void *arg);
+
 void names_list_release(struct names_list *list);
 
 #endif

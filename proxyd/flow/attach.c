@@ -132,6 +132,8 @@ on_released(enum reason reason, struct slice value, void *arg)
 	/* Too late, it was refused meanwhile: nothing takes the secret. */
 	if (r->x.phase != EXCHANGE_ATTACH)
 		return;
+	if (reason == REASON_POLICY_CHANGED && request_ask_again(r))
+		return;
 	if (reason != REASON_ALLOW) {
 		refuse_unreleased(r, reason);
 	} else if (attach_add(&r->attach, &c, value, &err) != 0) {
@@ -152,8 +154,8 @@ ask_next(struct request *r)
 		return;
 	}
 	const struct release_ask ask = {
-		.generation = r->generation,
-		.rule = r->verdict.rule,
+		.generation = request_by(r),
+		.rule = request_rule(r),
 		.credential = r->verdict.credentials[r->attach.n],
 		.upstream = request_wire(r),
 		.flow = r->flow->name,

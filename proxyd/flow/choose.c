@@ -22,12 +22,24 @@ on_upstream_news(struct stream *s UNUSED, void *arg)
 }
 
 static void
+on_again(void *arg)
+{
+	struct flow *f = arg;
+
+	f->choose->asked = false;
+	flow_run(f);
+}
+
+static void
 on_dialled(const struct dial_answer *a, void *arg)
 {
 	struct flow *f = arg;
 	struct choose *c = f->choose;
 
 	f->asked = NULL;
+	if (a->reason == REASON_POLICY_CHANGED &&
+	    again_later(&f->sandbox->again_list, &f->retry, on_again, f))
+		return;
 	c->upstream = a->stream;
 	if (a->stream != NULL) {
 		reach_note_dial(a);
@@ -258,6 +270,7 @@ choose_close(struct flow *f)
 		release(f);
 		sb->asks->cancel(sb->asks_arg, f->asked);
 		f->asked = NULL;
+		again_cancel(&f->retry);
 		sb->n_upstreams--;
 	}
 	c->counted = false;

@@ -30,6 +30,7 @@ flow_close(struct flow *f)
 
 	sb->asks->cancel(sb->asks_arg, f->asked);
 	f->asked = NULL;
+	again_cancel(&f->retry);
 	while (!LIST_EMPTY(&f->requests))
 		request_free(LIST_FIRST(&f->requests));
 	choose_close(f);
@@ -170,18 +171,15 @@ flow_set_client(struct flow *f, struct stream *s)
 	stream_on(s, on_news, f);
 }
 
-/* What is spoken there, where that is known before any byte. */
-static void
-set_kind(struct flow *f)
+void
+flow_set_kind(struct flow *f)
 {
 	struct slice name;
 	enum scheme kind =
 	    policy_kind(f->generation->program, &f->dst, f->port, &name);
 
-	if (scheme_is_passed(kind))
-		f->facts.scheme = kind;
-	if (kind == SCHEME_TCP)
-		f->facts.host = name;
+	f->facts.scheme = scheme_is_passed(kind) ? kind : (enum scheme)0;
+	f->facts.host = kind == SCHEME_TCP ? name : (struct slice){ 0 };
 }
 
 void
@@ -225,7 +223,7 @@ flow_new(struct sandbox *sb, struct stream *client, const struct ip *dst,
 		return;
 	}
 	f->facts.fault = fault;
-	set_kind(f);
+	flow_set_kind(f);
 	flow_run(f);
 }
 
@@ -293,8 +291,10 @@ flow_expire(struct flow *f, uint64_t now_s)
 		return;
 	}
 	LIST_FOREACH(r, &f->requests, entry) {
-		if (!r->judged ||
-		    !has_expired(r->generation, &r->verdict, now_s))
+		const struct verdict *v =
+		    r->latest != NULL ? &r->now : &r->verdict;
+		if (!r->judged || !r->verdict.allow ||
+		    !has_expired(request_by(r), v, now_s))
 			continue;
 		exchange_refuse(&r->x, REASON_POLICY_CHANGED, why);
 		r->news = true;

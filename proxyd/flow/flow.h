@@ -38,6 +38,7 @@ struct flow {
 	struct h2_conn *h2;	 /* owned; SERVE and REFUSE of HTTP/2 */
 	struct timer limit;	 /* the present phase's */
 	struct asked *asked;	 /* a leaf, or a dial to pass; NULL: nothing */
+	struct again retry;	 /* or it is asked again */
 	struct choose *choose;	 /* owned; CHOOSE and what came of it */
 	struct pass *pass;	 /* owned; DIAL, PASS and what came of them */
 	LIST_HEAD(request_list, request) requests; /* owned; SERVE */
@@ -96,6 +97,9 @@ void flow_run(struct flow *f);
 
 /* Something happened that all its requests may have waited for. */
 void flow_wake(struct flow *f);
+
+/* What is spoken there, where that is known before any byte. */
+void flow_set_kind(struct flow *f);
 
 /* For record.c: a record that the flow waits for was written, or was not. */
 void flow_on_written(bool written, void *arg);

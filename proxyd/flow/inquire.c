@@ -11,6 +11,7 @@ inquire_drop(struct inquire *q)
 {
 	q->sandbox->asks->cancel(q->sandbox->asks_arg, q->asked);
 	q->asked = NULL;
+	again_cancel(&q->retry);
 	stream_close(q->stream);
 	q->stream = NULL;
 	if (q->counted)

@@ -48,6 +48,7 @@ struct inquire {
 	bool discover;
 
 	struct asked *asked;   /* dial or release; NULL: nothing */
+	struct again retry;    /* or it is asked again */
 	struct stream *stream; /* owned; NULL: none */
 	uint64_t cookie;       /* of its socket */
 	bool counted;	       /* among the sandbox's n_upstreams */

@@ -12,12 +12,32 @@ on_stream_news(struct stream *s UNUSED, void *arg)
 	inquire_news(arg);
 }
 
+/* From the dial on, by the program that is the present one then. */
+static void
+on_again(void *arg)
+{
+	struct inquire *q = arg;
+
+	inquire_drop(q);
+	inquire_dial(q);
+	inquire_news(q);
+}
+
+static bool
+asks_again(struct inquire *q, enum reason reason)
+{
+	return reason == REASON_POLICY_CHANGED &&
+	    again_later(&q->sandbox->again_list, &q->retry, on_again, q);
+}
+
 static void
 on_dialled(const struct dial_answer *a, void *arg)
 {
 	struct inquire *q = arg;
 
 	q->asked = NULL;
+	if (asks_again(q, a->reason))
+		return;
 	if (a->stream != NULL) {
 		q->stream = a->stream;
 		q->cookie = a->cookie;
@@ -136,6 +156,8 @@ on_released(enum reason reason, struct slice value, void *arg)
 	enum err err = ERR_NONE;
 
 	q->asked = NULL;
+	if (asks_again(q, reason))
+		return;
 	if (reason != REASON_ALLOW)
 		inquire_fail(q, reason,
 		    SLICE("the keeper did not release the credential"));
@@ -151,8 +173,8 @@ release_next(struct inquire *q)
 	struct sandbox *sb = q->sandbox;
 	const struct request *r = q->request;
 	const struct release_ask ask = {
-		.generation = r->generation,
-		.rule = r->verdict.rule,
+		.generation = request_by(r),
+		.rule = request_rule(r),
 		.credential = r->verdict.credentials[q->attach.n],
 		.upstream = q->stream,
 		.flow = r->flow->name,
@@ -188,15 +210,15 @@ send_question(struct inquire *q)
 void
 inquire_step_release(struct inquire *q)
 {
-	if (q->asked != NULL)
+	if (q->asked != NULL || q->retry.waits)
 		return;
 	if (inquire_is_gone(q)) {
 		inquire_lost(q);
 		return;
 	}
 	while (q->phase == INQUIRE_RELEASE && q->asked == NULL &&
-	    q->attach.n < q->request->verdict.n_credentials)
+	    !q->retry.waits && q->attach.n < q->request->verdict.n_credentials)
 		release_next(q);
-	if (q->phase == INQUIRE_RELEASE && q->asked == NULL)
+	if (q->phase == INQUIRE_RELEASE && q->asked == NULL && !q->retry.waits)
 		send_question(q);
 }

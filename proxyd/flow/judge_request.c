@@ -291,7 +291,7 @@ check_limits(struct request *r)
 	bool known = x->req.body == HTTP_BODY_LENGTH;
 
 	spend_init(&r->spend, r->generation->program, r->verdict.rule,
-	    r->generation->spent);
+	    &r->generation->spent);
 	enum reason reason = spend_request(&r->spend, x->head.n,
 	    known ? x->req.length : 0, clock_ms());
 	if (reason == REASON_ALLOW)

@@ -270,6 +270,22 @@ on_reaching_news(struct stream *s UNUSED, void *arg)
 	reached(arg);
 }
 
+/* The policy changes: who waits for it asks again, if that is of use. */
+static void
+put_off(struct link *l, const char *detail)
+{
+	struct request *r;
+
+	while ((r = TAILQ_FIRST(&l->waits)) != NULL) {
+		leave(l, r);
+		if (request_ask_again(r))
+			continue;
+		request_fail(r, REASON_POLICY_CHANGED, slice_of_str(detail));
+		request_wake(r);
+	}
+	link_close(l, REASON_ALLOW, "");
+}
+
 static void
 on_dialled(const struct dial_answer *a, void *arg)
 {
@@ -279,6 +295,10 @@ on_dialled(const struct dial_answer *a, void *arg)
 	l->asked = NULL;
 	if (a->stream == NULL) {
 		snprintf(detail, sizeof(detail), "%.*s", SLICE_ARG(a->detail));
+		if (a->reason == REASON_POLICY_CHANGED) {
+			put_off(l, detail);
+			return;
+		}
 		link_close(l,
 		    a->reason == REASON_ALLOW ? REASON_INTERNAL : a->reason,
 		    detail);
@@ -434,6 +454,18 @@ link_drop_idle(struct sandbox *sb)
 		return true;
 	}
 	return false;
+}
+
+void
+links_retire(struct sandbox *sb)
+{
+	struct link *l, *next;
+
+	for (l = LIST_FIRST(&sb->links); l != NULL; l = next) {
+		next = LIST_NEXT(l, entry);
+		l->retired = true;
+		rest(l);
+	}
 }
 
 void

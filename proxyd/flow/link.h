@@ -30,6 +30,8 @@ void link_keep(struct flow *f, const struct pool_key *key, struct stream *s);
 
 /* Close one that is idle; false: there is none. */
 bool link_drop_idle(struct sandbox *sb);
+/* None gets another request: those that nobody uses are closed at once. */
+void links_retire(struct sandbox *sb);
 /* Close all. */
 void links_close(struct sandbox *sb);
 

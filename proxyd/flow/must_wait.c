@@ -49,7 +49,8 @@ check_request(const struct flow *f, const struct request *r)
 
 	check(f, r, timer_is_set(&r->x.limit),
 	    client || upstream || reaching || r->asked != NULL ||
-		r->n_records != 0 || r->link != NULL || pushing_is_pending(r));
+		r->n_records != 0 || r->link != NULL || pushing_is_pending(r) ||
+		r->retry.waits);
 }
 
 void
@@ -66,5 +67,6 @@ flow_must_wait(const struct flow *f)
 		check_request(f, r);
 	if (LIST_EMPTY(&f->requests))
 		check(f, NULL, timer_is_set(&f->limit),
-		    client || passes || chooses || f->asked != NULL);
+		    client || passes || chooses || f->asked != NULL ||
+			f->retry.waits);
 }

@@ -7,12 +7,24 @@
 #include "http/pool.h"
 
 static void
+on_again(void *arg)
+{
+	struct flow *f = arg;
+
+	f->pass->asked = false;
+	flow_run(f);
+}
+
+static void
 on_dialled(const struct dial_answer *a, void *arg)
 {
 	struct flow *f = arg;
 	struct pass *p = f->pass;
 
 	f->asked = NULL;
+	if (a->reason == REASON_POLICY_CHANGED &&
+	    again_later(&f->sandbox->again_list, &f->retry, on_again, f))
+		return;
 	p->upstream = a->stream;
 	p->cookie = a->cookie;
 	snprintf(p->address, sizeof(p->address), "%.*s", SLICE_ARG(a->address));
@@ -67,7 +79,7 @@ begin(struct flow *f)
 		return flow_stop(f, REASON_INTERNAL, "out of memory");
 	sb->n_upstreams++;
 	spend_init(&f->pass->spend, f->generation->program, f->verdict.rule,
-	    f->generation->spent);
+	    &f->generation->spent);
 	reason = spend_connection(&f->pass->spend, clock_ms());
 	if (reason != REASON_ALLOW)
 		return flow_stop(f, reason, f->pass->spend.text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flow/pushing_inside.h"
 #include "flow/record.h"
+#include "flow/reload.h"
 #include "git/report.h"
 
 #define REQUEST_TYPE "application/x-git-receive-pack-request"
@@ -269,6 +270,11 @@ judge(struct pushing *p)
 		r->facts.kind = FACTS_PUSH;
 		r->facts.push = &p->facts;
 		record_judge(r->generation, &r->facts, &r->verdict);
+	}
+	if (r->verdict.allow && !reload_allows(r)) {
+		pushing_refuse(p, REASON_POLICY_CHANGED,
+		    "the policy has changed and does not allow it any more");
+		return;
 	}
 	if (!r->verdict.allow) {
 		record_denied(p);

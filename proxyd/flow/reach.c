@@ -13,9 +13,9 @@ request_pool_key(const struct request *r)
 		.tls = r->flow->is_tls,
 		.alpn = r->flow->alpn,
 		.public_only =
-		    program_rule(r->generation->program, r->verdict.rule)
+		    program_rule(request_by(r)->program, request_rule(r))
 			.report,
-		.generation = r->generation->number,
+		.generation = request_by(r)->number,
 	};
 }
 
@@ -67,6 +67,8 @@ on_dialled(const struct dial_answer *a, void *arg)
 	struct request *r = arg;
 
 	r->asked = NULL;
+	if (a->reason == REASON_POLICY_CHANGED && request_ask_again(r))
+		return;
 	r->cookie = a->cookie;
 	snprintf(r->address, sizeof(r->address), "%.*s", SLICE_ARG(a->address));
 	if (a->stream == NULL) {
@@ -88,11 +90,11 @@ request_dial_ask(const struct request *r)
 	struct slice only;
 
 	return (struct dial_ask){
-		.generation = r->generation,
-		.rule = r->verdict.rule,
+		.generation = request_by(r),
+		.rule = request_rule(r),
 		.host = &r->host,
-		.name_it = !program_rule_host(r->generation->program,
-		    r->verdict.rule, &only),
+		.name_it = !program_rule_host(request_by(r)->program,
+		    request_rule(r), &only),
 		.port = f->port,
 		.tls = f->is_tls,
 		.alpn = alpn_offer_only(f->alpn),
@@ -133,6 +135,13 @@ request_reach(struct exchange *x, void *arg)
 	struct flow *f = r->flow;
 	struct sandbox *sb = f->sandbox;
 	enum reason failed = choose_take_failure(f);
+
+	/* Another try, of what was made ready for a program that is over. */
+	if (r->is_otherwise) {
+		exchange_refuse(x, REASON_POLICY_CHANGED,
+		    "the policy has changed");
+		return;
+	}
 
 	if (f->alpn != ALPN_H2 && !r->counted) {
 		r->counted = true;
@@ -231,10 +240,38 @@ request_reach_cancel(struct request *r)
 
 	sb->asks->cancel(sb->asks_arg, r->asked);
 	r->asked = NULL;
+	again_cancel(&r->retry);
 	link_leave(r);
 	stream_close(r->reaching);
 	r->reaching = NULL;
 	if (r->counted)
 		r->flow->sandbox->n_upstreams--;
 	r->counted = false;
+}
+
+void
+request_reach_again(struct request *r)
+{
+	if (r->x.phase != EXCHANGE_REACH && r->x.phase != EXCHANGE_ATTACH)
+		return;
+	request_reach_cancel(r);
+	attach_wipe(&r->attach);
+	r->is_again = false;
+	exchange_reach_again(&r->x);
+}
+
+static void
+on_again(void *arg)
+{
+	struct request *r = arg;
+
+	request_reach_again(r);
+	request_wake(r);
+}
+
+bool
+request_ask_again(struct request *r)
+{
+	return again_later(&r->flow->sandbox->again_list, &r->retry, on_again,
+	    r);
 }

@@ -71,8 +71,8 @@ note_alarms(struct request *r)
 		return;
 	record_alarm(r, REASON_CRED_ECHO,
 	    "the origin sent a credential back; it was masked");
-	if (!may_echo(r))
-		sandbox_note_echo(sb, r->verdict.rule);
+	if (!may_echo(r) && request_by(r) == sb->generation)
+		sandbox_note_echo(sb, request_rule(r));
 }
 
 /* It is over: nothing is pending any more, and there is one final record. */
@@ -238,6 +238,7 @@ request_free(struct request *r)
 		r->flow->sandbox->n_h2_requests--;
 	}
 	generation_unref(r->generation);
+	generation_unref(r->latest);
 	search_free(r->forms);
 	search_free(r->forms_before);
 	free(r->path);

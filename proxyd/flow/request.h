@@ -24,6 +24,10 @@ struct request {
 	struct flow *flow;	   /* borrowed; lives longer */
 	struct exchange x;
 	struct generation *generation; /* shared; what it was judged by */
+	/* Shared; what judged it again and allows it, too (flow/reload.h), and so
+	 * what is asked by; NULL: that was the last. */
+	struct generation *latest;
+	struct verdict now; /* of that */
 	struct facts facts;
 	struct verdict verdict;
 	struct host host; /* of the Host field; n 0: none */
@@ -37,6 +41,7 @@ struct request {
 	char address[STREAM_PEER_SIZE]; /* of the upstream */
 
 	struct asked *asked;	     /* NULL: nothing */
+	struct again retry;	     /* it is asked again */
 	struct stream *reaching;     /* owned: TLS to the upstream goes on */
 	struct link *link;	     /* HTTP/2: waits for it; NULL: for none */
 	TAILQ_ENTRY(request) wait;   /* ... in its queue */
@@ -55,6 +60,7 @@ struct request {
 	bool judged;	    /* `verdict` is there */
 	bool begun;	    /* request.begin was sent ... */
 	bool is_recorded;   /* ... and is in the log, as all that was sent */
+	bool is_otherwise;  /* `latest` would treat it in another way */
 	bool is_again;	    /* another try waits for a request.begin */
 	bool record_failed; /* ... or never will be */
 	bool ended;	    /* request.end was sent */
@@ -99,6 +105,25 @@ void request_fail(struct request *r, enum reason reason, struct slice detail);
 
 /* Count its body as it goes up, where a limit wants that.  False: no memory. */
 MUST_USE bool request_count_body(struct request *r);
+
+/* The program that other roles are asked by for it, and its rule there. */
+static inline const struct generation *
+request_by(const struct request *r)
+{
+	return r->latest != NULL ? r->latest : r->generation;
+}
+
+static inline uint32_t
+request_rule(const struct request *r)
+{
+	return r->latest != NULL ? r->now.rule : r->verdict.rule;
+}
+
+/* Nothing of it was sent: forget the upstream that it has or waits for, and ask
+ * for one again; else nothing. */
+void request_reach_again(struct request *r);
+/* The same a little later, if it was not tried too often. */
+MUST_USE bool request_ask_again(struct request *r);
 
 /* --- the exchange's questions; for request.c alone ----------------------- */
 

@@ -5,7 +5,9 @@
 #include "cred/search.h"
 #include "flow/flow.h"
 #include "flow/link.h"
+#include "flow/reload.h"
 #include "http/pool.h"
+#include "policy/same.h"
 #include "tls/leaf.h"
 
 #define EXPIRY_MS 1000
@@ -23,7 +25,7 @@ generation_unref(struct generation *g)
 	if (g == NULL || --g->refs != 0)
 		return;
 	look_slots_release(&g->slots);
-	free(g->spent);
+	spend_rules_release(&g->spent);
 	program_free(g->program);
 	free(g);
 }
@@ -78,9 +80,15 @@ sandbox_new(struct loop *l, const struct asks *asks, void *asks_arg,
 		free(s);
 		return NULL;
 	}
+	if (again_list_init(&s->again_list, l, err) != 0) {
+		timer_release(&s->expiry);
+		free(s);
+		return NULL;
+	}
 	s->pool = pool_new(l);
 	if (s->pool == NULL) {
 		timer_release(&s->expiry);
+		again_list_release(&s->again_list);
 		free(s);
 		*err = ERR_MEMORY;
 		return NULL;
@@ -137,6 +145,7 @@ sandbox_free(struct sandbox *s)
 	pool_free(s->pool);
 	choices_release(&s->choices);
 	timer_release(&s->expiry);
+	again_list_release(&s->again_list);
 	pipes_release(&s->pipes);
 	leaf_cache_free(s->leaves);
 	placeholder_set_release(&s->placeholders);
@@ -146,35 +155,68 @@ sandbox_free(struct sandbox *s)
 	free(s);
 }
 
-bool
-sandbox_set_program(struct sandbox *s, struct program *program, uint32_t number,
-    struct slice digest)
+/* `program` becomes its own, also on failure.  NULL: no memory. */
+static struct generation *
+generation_new(struct program *program, uint32_t number, struct slice digest)
 {
 	struct generation *g = calloc(1, sizeof(*g));
-	uint32_t n_rules = program_n_rules(program);
-	uint8_t *hits = calloc(n_rules + 1, 1);
 
-	if (g != NULL)
-		g->spent = spend_rules_new(program, clock_ms());
-	if (g == NULL || hits == NULL || g->spent == NULL ||
-	    look_slots_init(&g->slots, program) != 0) {
-		if (g != NULL)
-			free(g->spent);
-		free(g);
-		free(hits);
+	if (g == NULL) {
 		program_free(program);
-		return false;
+		return NULL;
 	}
 	g->refs = 1;
 	g->number = number;
 	g->program = program;
 	snprintf(g->digest, sizeof(g->digest), "%.*s", SLICE_ARG(digest));
-	generation_unref(s->generation);
-	s->generation = g;
+	if (spend_rules_init(&g->spent, program, clock_ms()) &&
+	    look_slots_init(&g->slots, program) == 0)
+		return g;
+	generation_unref(g);
+	return NULL;
+}
+
+/* Which rules had answers with secrets stays known. */
+static void
+carry_echoes(const struct sandbox *s, const struct program *p, uint8_t *hits)
+{
+	uint32_t near = 0;
+
+	for (uint32_t i = 0; i < s->n_echo_hits; i++) {
+		if (s->echo_hits[i] == 0)
+			continue;
+		uint32_t now = same_rule(s->generation->program, i, p, &near);
+		if (now != VERDICT_NONE)
+			hits[now] = s->echo_hits[i];
+	}
+}
+
+bool
+sandbox_set_program(struct sandbox *s, struct program *program, uint32_t number,
+    struct slice digest)
+{
+	uint32_t n_rules = program_n_rules(program);
+	uint8_t *hits = calloc(n_rules + 1, 1);
+	struct generation *former = s->generation;
+	struct generation *g = generation_new(program, number, digest);
+
+	if (g == NULL || hits == NULL) {
+		generation_unref(g);
+		free(hits);
+		return false;
+	}
+	if (former != NULL) {
+		spend_rules_carry(&g->spent, program, &former->spent,
+		    former->program);
+		carry_echoes(s, program, hits);
+	}
 	free(s->echo_hits);
 	s->echo_hits = hits;
 	s->n_echo_hits = n_rules;
+	s->generation = g;
 	watch_expiry(s);
+	reload(s);
+	generation_unref(former);
 	return true;
 }
 

@@ -12,6 +12,7 @@
 #include "base/budget.h"
 #include "base/err.h"
 #include "cred/look.h"
+#include "flow/again.h"
 #include "flow/asks.h"
 #include "flow/choices.h"
 #include "flow/hold.h"
@@ -35,7 +36,7 @@ struct generation {
 	uint32_t number;
 	struct program *program;  /* owned */
 	struct look_slots slots;  /* owned; the program's */
-	struct spend_rule *spent; /* owned; what its limits leave */
+	struct spend_rules spent; /* owned; what its limits leave */
 	char digest[SANDBOX_DIGEST_MAX];
 };
 
@@ -73,6 +74,7 @@ struct sandbox {
 	struct choices choices;		     /* owned */
 	struct pipes pipes;		     /* owned; of what passes unread */
 	struct hold_file holds[LIMIT_HOLDS]; /* owned */
+	struct again_list again_list;	     /* who asks again */
 	struct budget handshakes;
 	struct timer expiry;  /* each second, if some rule may expire */
 	uint64_t n_questions; /* DNS questions allowed, not yet in a record */
@@ -100,7 +102,8 @@ void sandbox_set_name(struct sandbox *s, struct slice name);
 
 /*
  * What is judged from now on is judged by `program`, which becomes the
- * sandbox's own.  False: no memory; the old one stays in force.
+ * sandbox's own; what is alive is judged again (flow/reload.h).  False: no
+ * memory; the old one stays in force.
  */
 MUST_USE bool sandbox_set_program(struct sandbox *s, struct program *program,
     uint32_t number, struct slice digest);

@@ -5,11 +5,23 @@
 #define ALERT_INTERNAL_ERROR 80
 
 static void
+on_again(void *arg)
+{
+	struct flow *f = arg;
+
+	f->asked_leaf = false;
+	flow_run(f);
+}
+
+static void
 on_shaken(struct stream *s, enum reason reason, void *arg)
 {
 	struct flow *f = arg;
 
 	f->asked = NULL;
+	if (reason == REASON_POLICY_CHANGED &&
+	    again_later(&f->sandbox->again_list, &f->retry, on_again, f))
+		return;
 	f->shook = true;
 	f->shake_reason = reason;
 	if (s != NULL)

@@ -3,35 +3,103 @@
 
 #include "base/clock.h"
 #include "flow/spend.h"
+#include "policy/same.h"
 
 #define MINUTE_MS 60000
 #define HOUR_MS 3600000
 
-struct spend_rule *
-spend_rules_new(const struct program *p, uint64_t now_ms)
+static void
+unref(struct spend_rule *rule)
 {
-	struct spend_rule *rules =
-	    calloc(program_n_limits(p) + (size_t)1, sizeof(*rules));
+	if (rule != NULL && --rule->refs == 0)
+		free(rule);
+}
 
-	for (uint32_t r = 0; rules != NULL && r < program_n_rules(p); r++) {
+bool
+spend_rules_init(struct spend_rules *rules, const struct program *p,
+    uint64_t now_ms)
+{
+	size_t n = program_n_limits(p);
+
+	*rules = (struct spend_rules){ .n = n };
+	rules->at = calloc(n + 1, sizeof(struct spend_rule *));
+	if (rules->at == NULL)
+		return false;
+	for (uint32_t r = 0; n != 0 && r < program_n_rules(p); r++) {
+		struct program_limits l = program_limits(p, r);
+		struct spend_rule *rule;
+		if (l.index == VERDICT_NONE || rules->at[l.index] != NULL)
+			continue;
+		rule = calloc(1, sizeof(*rule));
+		if (rule == NULL)
+			return false;
+		rule->refs = 1;
+		budget_init_over(&rule->requests, l.requests_per_minute,
+		    MINUTE_MS, now_ms);
+		budget_init_over(&rule->upload, l.upload_per_hour, HOUR_MS,
+		    now_ms);
+		rules->at[l.index] = rule;
+	}
+	return true;
+}
+
+void
+spend_rules_release(struct spend_rules *rules)
+{
+	for (size_t i = 0; rules->at != NULL && i < rules->n; i++)
+		unref(rules->at[i]);
+	free(rules->at);
+	*rules = (struct spend_rules){ 0 };
+}
+
+/* One that limited nothing before begins full. */
+static void
+set_rate(struct budget *b, uint64_t n, const struct budget *fresh)
+{
+	if (b->n == n)
+		return;
+	if (b->n == 0)
+		*b = *fresh;
+	else if (n != 0)
+		budget_set_rate(b, n);
+}
+
+void
+spend_rules_carry(struct spend_rules *rules, const struct program *p,
+    const struct spend_rules *former, const struct program *was)
+{
+	uint32_t near = 0;
+
+	for (uint32_t r = 0; rules->n != 0 && r < program_n_rules(p); r++) {
 		struct program_limits l = program_limits(p, r);
 		if (l.index == VERDICT_NONE)
 			continue;
-		budget_init_over(&rules[l.index].requests,
-		    l.requests_per_minute, MINUTE_MS, now_ms);
-		budget_init_over(&rules[l.index].upload, l.upload_per_hour,
-		    HOUR_MS, now_ms);
+		uint32_t old = same_rule(p, r, was, &near);
+		uint32_t index = old == VERDICT_NONE ?
+		    VERDICT_NONE :
+		    program_limits(was, old).index;
+		if (index == VERDICT_NONE)
+			continue;
+		struct spend_rule *fresh = rules->at[l.index];
+		struct spend_rule *kept = former->at[index];
+		set_rate(&kept->requests, l.requests_per_minute,
+		    &fresh->requests);
+		set_rate(&kept->upload, l.upload_per_hour, &fresh->upload);
+		kept->refs++;
+		rules->at[l.index] = kept;
+		unref(fresh);
 	}
-	return rules;
 }
 
 void
 spend_init(struct spend *s, const struct program *p, uint32_t rule,
-    struct spend_rule *rules)
+    const struct spend_rules *rules)
 {
 	s->limits = program_limits(p, rule);
-	if (s->limits.index != VERDICT_NONE)
-		s->rule = &rules[s->limits.index];
+	if (s->limits.index == VERDICT_NONE)
+		return;
+	s->rule = rules->at[s->limits.index];
+	s->rule->refs++;
 }
 
 /* In the largest unit that says it whole. */
@@ -200,6 +268,8 @@ spend_end(struct spend *s, uint64_t sent, uint64_t now_ms)
 	else if (s->taken != 0)
 		(void)budget_owe(&s->rule->upload, sent - s->taken, now_ms);
 	s->taken = 0;
+	unref(s->rule);
+	s->rule = NULL;
 }
 
 struct counter {

@@ -2,7 +2,7 @@
 /*
  * What the `limits:` of a rule leave to a sandbox.  They are counted where its
  * flows are, in plain variables: one record for each rule of a program that has
- * some, full when the program comes.
+ * some, full when the rule comes.
  *
  * What is spent counts for one request, or for one connection that passes
  * unread.  Uploaded are the bytes that are sent to the origin, heads too.
@@ -16,20 +16,36 @@
 #include "policy/program.h"
 
 struct spend_rule {
+	unsigned refs;
 	struct budget requests, upload;
 	size_t n_connections;
 };
 
-/* All rules of a program; NULL: no memory.  Freed by free(). */
-MUST_USE struct spend_rule *spend_rules_new(const struct program *p,
-    uint64_t now_ms);
+/* Those of a program. */
+struct spend_rules {
+	struct spend_rule **at; /* owned: a share of each */
+	size_t n;
+};
+
+/* False: no memory; to be released all the same. */
+MUST_USE bool spend_rules_init(struct spend_rules *rules,
+    const struct program *p, uint64_t now_ms);
+void spend_rules_release(struct spend_rules *rules);
+
+/*
+ * `rules`, of `p`, go on with what is left in `former`, of `was`: a rule with
+ * the same URLs is the same one (policy/same.h).  A number that has changed
+ * counts at once, and gives nothing back.
+ */
+void spend_rules_carry(struct spend_rules *rules, const struct program *p,
+    const struct spend_rules *former, const struct program *was);
 
 #define SPEND_TEXT_SIZE 128 /* of the text of a refusal, with its NUL */
 
 /* What one request, or one connection, has of its rule. */
 struct spend {
 	struct program_limits limits;
-	struct spend_rule *rule; /* borrowed; NULL: nothing is limited */
+	struct spend_rule *rule; /* shared; NULL: nothing is limited */
 	bool counted;		 /* among its connections */
 	uint64_t taken;		 /* bytes of upload */
 	uint32_t retry_after_s;	 /* of a refusal: then it may be tried again */
@@ -38,7 +54,7 @@ struct spend {
 
 /* All zero before the first call, which sets up what `rule` is limited by. */
 void spend_init(struct spend *s, const struct program *p, uint32_t rule,
-    struct spend_rule *rules);
+    const struct spend_rules *rules);
 
 /*
  * One more request, whose head has `head` bytes and whose body `length`.  ALLOW:
@@ -71,7 +87,7 @@ enum spend_way {
 MUST_USE struct stage *spend_stage(struct spend *s, enum spend_way way);
 
 /* It is over, and so many bytes were sent: of what was taken the rest is put
- * back. */
+ * back.  Once more does nothing. */
 void spend_end(struct spend *s, uint64_t sent, uint64_t now_ms);
 
 #endif

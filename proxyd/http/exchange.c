@@ -22,8 +22,8 @@ static const struct {
 	    LIMIT_PUSH_LIST_MS },
 	[EXCHANGE_REACH] = { "REACH", TO(ATTACH) | TO(REFUSE) | TO(GONE),
 	    LIMIT_DIAL_MS },
-	[EXCHANGE_ATTACH] = { "ATTACH", TO(SEND) | TO(REFUSE) | TO(GONE),
-	    LIMIT_RELEASE_MS },
+	[EXCHANGE_ATTACH] = { "ATTACH",
+	    TO(SEND) | TO(REACH) | TO(REFUSE) | TO(GONE), LIMIT_RELEASE_MS },
 	[EXCHANGE_SEND] = { "SEND",
 	    TO(ANSWER) | TO(TUNNEL) | TO(REACH) | TO(REFUSE) | TO(GONE), IDLE },
 	[EXCHANGE_ANSWER] = { "ANSWER", TO(DONE) | TO(GONE), IDLE },
@@ -215,6 +215,17 @@ exchange_reached(struct exchange *x, struct stream *s, bool pooled)
 	x->upstream = s;
 	x->is_pooled = pooled;
 	x->answer_yes = true;
+}
+
+void
+exchange_reach_again(struct exchange *x)
+{
+	if (x->phase != EXCHANGE_REACH && x->phase != EXCHANGE_ATTACH)
+		return;
+	exchange_drop_upstream(x, false);
+	if (x->phase == EXCHANGE_ATTACH)
+		(void)exchange_enter(x, EXCHANGE_REACH);
+	x->asked = x->answer_yes = false;
 }
 
 void

@@ -7,7 +7,7 @@
  *  JUDGE   the verdict, and that it is recorded         refuse  READ REACH REFUSE GONE
  *  READ    what the owner has to read of the body       list    REACH REFUSE GONE
  *  REACH   an upstream connection: pooled, or a dial    dial    ATTACH REFUSE GONE
- *  ATTACH  the credential, released by the keeper       release SEND REFUSE GONE
+ *  ATTACH  the credential, released by the keeper       release SEND REACH REFUSE GONE
  *  SEND    request to upstream; its answer may begin    idle    ANSWER TUNNEL REACH REFUSE GONE
  *  ANSWER  the response's fields and body               idle    DONE GONE
  *  TUNNEL  bytes either way behind an upgrade, unread   idle    DONE GONE
@@ -16,7 +16,8 @@
  *  GONE    nothing: reset or lost; `end` says how       -       -
  *
  * SEND goes back to REACH once: a pooled connection was stale, nothing of the
- * answer came, and the request may be repeated (RFC 9110 9.2.2).
+ * answer came, and the request may be repeated (RFC 9110 9.2.2).  ATTACH goes
+ * back to it when its owner says so: the policy has changed.
  *
  * What differs between HTTP/1.1 and HTTP/2 is a table of functions: the heads,
  * how bodies are framed, and how an exchange ends (exchange_step.h).
@@ -136,6 +137,11 @@ bool exchange_may_continue(const struct exchange *x);
 /* --- answers of the owner; exchange_run() must follow ------------------- */
 
 void exchange_allow(struct exchange *x);
+/*
+ * In REACH or ATTACH, so before anything was sent: ask for another upstream.
+ * The limit of REACH goes on if it is there.
+ */
+void exchange_reach_again(struct exchange *x);
 /* `s` is the exchange's now, ready; pooled: it has been used before. */
 void exchange_reached(struct exchange *x, struct stream *s, bool pooled);
 /* What `slots` has lives until `sent` or `ended`. */

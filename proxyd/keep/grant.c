@@ -100,6 +100,9 @@ find_forgery(struct grant *g, struct told *told)
 	case WHO_SAME:
 		break;
 	case WHO_OTHER_GENERATION:
+		g->is_over = g->who.generation < g->known->generation;
+		if (g->is_over)
+			return "release asked by a policy that is over";
 		return "release asked for another generation";
 	case WHO_OTHER_DIGEST:
 		return "release asked by another program";
@@ -110,6 +113,10 @@ find_forgery(struct grant *g, struct told *told)
 	g->dial = g->cookie == 0 ? NULL : told_find(told, g->cookie);
 	if (g->dial == NULL)
 		return "release asked for a socket that was not dialled";
+	g->is_over = g->dial->sandbox == g->who.sandbox &&
+	    g->dial->generation < g->who.generation;
+	if (g->is_over)
+		return "the dial was made by a policy that is over";
 	if (g->dial->sandbox != g->who.sandbox ||
 	    g->dial->generation != g->who.generation)
 		return "release asked for the dial of another sandbox or program";
@@ -146,6 +153,8 @@ grant_judge(struct grant *g, const struct store *store, struct told *told)
 		return GRANT_NO;
 	}
 	g->detail = find_forgery(g, told);
+	if (g->is_over)
+		return GRANT_CHANGED;
 	if (g->detail != NULL)
 		return g->cookie != 0 && g->dial == NULL &&
 			told_may_have_forgotten(told) ?
@@ -191,7 +200,9 @@ grant_event(const struct grant *g, enum event_kind kind, struct event *e)
 	}
 	event_str(e, FIELD_VERDICT, g->detail == NULL ? "allow" : "deny");
 	event_reason(e,
-	    g->detail == NULL ? REASON_ALLOW : REASON_CRED_UNAVAILABLE);
+	    g->detail == NULL ? REASON_ALLOW :
+		g->is_over    ? REASON_POLICY_CHANGED :
+				REASON_CRED_UNAVAILABLE);
 	if (g->detail != NULL)
 		event_str(e, FIELD_DETAIL, g->detail);
 	if (g->dial != NULL) {

@@ -23,14 +23,16 @@ struct grant {
 	const struct store_sandbox *known; /* NULL: no such sandbox */
 	const struct told_dial *dial;	   /* NULL: nobody told of it */
 	uint64_t cookie;		   /* of the socket; 0: none */
-	const char *detail;		   /* why not; NULL: granted */
+	bool is_over;	    /* asked or dialled by a policy before this */
+	const char *detail; /* why not; NULL: granted */
 };
 
 enum grant_answer {
 	GRANT_YES,
-	GRANT_NO,     /* honest, but not now: cut, or no owner */
-	GRANT_STALE,  /* honest, but the secret is not there, or no more */
-	GRANT_FORGED, /* what no honest worker asks for: an alarm */
+	GRANT_NO,      /* honest, but not now: cut, or no owner */
+	GRANT_CHANGED, /* honest, by a policy that is over */
+	GRANT_STALE,   /* honest, but the secret is not there, or no more */
+	GRANT_FORGED,  /* what no honest worker asks for: an alarm */
 };
 
 /* False: the body is malformed, or there is not exactly one descriptor. */

@@ -376,6 +376,7 @@ release(struct issue *i, struct channel *from, const struct msg *m,
 		grant_event(&g, EVENT_ALARM, &e);
 		issue_alarm(i, &e);
 		break;
+	case GRANT_CHANGED:
 	case GRANT_STALE:
 	case GRANT_NO:
 		if (verdict == GRANT_STALE && may_wait &&
@@ -385,7 +386,9 @@ release(struct issue *i, struct channel *from, const struct msg *m,
 		record(i, &e);
 		break;
 	}
-	refuse_release(from, m->id, REASON_CRED_UNAVAILABLE);
+	refuse_release(from, m->id,
+	    verdict == GRANT_CHANGED ? REASON_POLICY_CHANGED :
+				       REASON_CRED_UNAVAILABLE);
 }
 
 void

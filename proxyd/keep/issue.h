@@ -8,8 +8,8 @@
  *
  * RELEASE gives a credential only if all of this holds, from the keeper's own
  * copies:
- *  - the sandbox exists, the generation is the present one, the rule allows and
- *    names this credential;
+ *  - the sandbox exists, the generation is the present one (a former one is
+ *    told policy.changed), the rule allows and names this credential;
  *  - the worker shows a socket, and SO_COOKIE of it is one that the dialer told
  *    of for this very sandbox and generation;
  *  - policy, asked again, lets the rule dial the host and port of that dial over

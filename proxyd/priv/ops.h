@@ -152,7 +152,7 @@ enum op {
 	 * LEAFED   u16 reason (ALLOW or why there is none), s16 certificate
 	 *          (DER)
 	 * RELEASE  who, u32 rule, u32 credential; fd: the socket of the dial
-	 * RELEASED u16 reason (ALLOW, CRED_UNAVAILABLE), s16 bytes of the slot's
+	 * RELEASED u16 reason (ALLOW, CRED_UNAVAILABLE, POLICY_CHANGED), s16 bytes of the slot's
 	 *          value, prefix and all
 	 * SPOOL    u32 sandbox; SPOOLED: s8 why not; fd: a file (flow/hold.h)
 	 */

@@ -117,3 +117,10 @@ peer_init(struct peer *p, struct world *w)
 	buf_init(&p->sends, 16 << 20);
 	buf_init(&p->got, 16 << 20);
 }
+
+void
+peer_release(struct peer *p)
+{
+	buf_release(&p->sends);
+	buf_release(&p->got);
+}

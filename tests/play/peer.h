@@ -11,6 +11,7 @@ struct scripted {
 };
 
 void peer_init(struct peer *p, struct world *w);
+void peer_release(struct peer *p);
 
 /* A new stream with this peer on its other end. */
 struct stream *peer_stream(struct peer *peer);

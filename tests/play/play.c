@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/ascii.h"
-#include "load/load.h"
+#include "policies.h"
 #include "words.h"
 #include "world.h"
 
@@ -20,8 +20,7 @@ struct play {
 	size_t line;
 	struct world world;
 	bool is_up;
-	struct buf policy, config, image, owner_image; /* owned */
-	struct owner *owner;			       /* owned */
+	struct policies policies; /* owned */
 	size_t n_connects;
 	bool failed;
 };
@@ -67,52 +66,28 @@ take_block(struct play *p, struct buf *out)
 	}
 }
 
-static struct owner *
-load_config(struct play *p, struct load_report *report)
-{
-	const struct load_file file = { .name = SLICE("play-config.yaml"),
-		.dir = SLICE("/"),
-		.bytes = buf_slice(&p->config) };
-	const struct load_owner_in in = { .files = &file,
-		.n_files = 1,
-		.home = SLICE("/home/play") };
-	enum err err;
-
-	if (p->config.n == 0 || !load_owner(&in, &p->owner_image, report))
-		return NULL;
-	return owner_open(buf_slice(&p->owner_image), &err);
-}
-
+/* The first starts the world, each other takes the place of the one before. */
 static void
-set_up(struct play *p)
+set_policy(struct play *p)
 {
-	struct load_report report = { 0 };
-	struct buf text;
-	enum err err;
-
-	buf_init(&text, 1 << 20);
-	p->owner = load_config(p, &report);
-	const struct load_policy_in in = {
-		.file = { .name = SLICE("play.yaml"),
-		    .dir = SLICE("/"),
-		    .bytes = buf_slice(&p->policy) },
-		.trusted = true,
-		.owner = p->owner,
-		.key = { 1, 2, 3 },
-	};
+	struct buf *text = policies_next(&p->policies), why;
 	struct program *program = NULL;
-	if (load_policy(&in, &p->image, &report))
-		program = program_open(buf_slice(&p->image), &err);
-	if (program == NULL)
-		load_report_text(&report, &text);
-	if (program == NULL)
-		fail(p, "the policy cannot be used", buf_slice(&text));
-	load_report_release(&report);
-	buf_release(&text);
-	if (program == NULL)
+
+	if (text == NULL) {
+		fail(p, "too many policies", SLICE(""));
 		return;
-	world_init(&p->world, program);
-	p->is_up = true;
+	}
+	take_block(p, text);
+	buf_init(&why, 1 << 20);
+	program = policies_compile(&p->policies, &why);
+	if (program == NULL)
+		fail(p, "the policy cannot be used", buf_slice(&why));
+	else if (p->is_up)
+		world_set_program(&p->world, program);
+	else
+		world_init(&p->world, program);
+	p->is_up = p->is_up || program != NULL;
+	buf_release(&why);
 }
 
 /* Where a client goes: a name's address, or an address. */
@@ -359,12 +334,11 @@ do_line(struct play *p, struct slice s)
 	struct slice whole = s;
 
 	if (words_is(&s, "policy")) {
-		take_block(p, &p->policy);
-		set_up(p);
+		set_policy(p);
 		return;
 	}
 	if (words_is(&s, "config")) {
-		take_block(p, &p->config);
+		take_block(p, &p->policies.config);
 		return;
 	}
 	if (!p->is_up)
@@ -380,6 +354,8 @@ do_line(struct play *p, struct slice s)
 		world_pass(w, words_number(&s));
 	else if (words_is(&s, "wall"))
 		do_wall(p, s);
+	else if (words_is(&s, "roles"))
+		w->roles_at = words_number(&s);
 	else if (words_is(&s, "dials"))
 		w->dials = take_reason(p, &s);
 	else if (words_is(&s, "origins"))
@@ -417,10 +393,7 @@ play(const char *name, struct slice script)
 	struct slice line;
 	char text[128];
 
-	buf_init(&p.policy, 1 << 20);
-	buf_init(&p.config, 1 << 20);
-	buf_init(&p.image, 16 << 20);
-	buf_init(&p.owner_image, 16 << 20);
+	policies_init(&p.policies);
 	while (take_line(&p, &line)) {
 		words_skip(&line);
 		if (line.n != 0 && line.p[0] != '#')
@@ -439,11 +412,7 @@ play(const char *name, struct slice script)
 			    slice_of_str(text));
 		world_release(w);
 	}
-	owner_free(p.owner);
-	buf_release(&p.policy);
-	buf_release(&p.config);
-	buf_release(&p.image);
-	buf_release(&p.owner_image);
+	policies_release(&p.policies);
 	return !p.failed;
 }
 

@@ -51,7 +51,9 @@ decide_again(struct world *w, const struct event *e)
 		w->n_wrong++;
 		return;
 	}
-	struct verdict v = policy_decide(w->sandbox->generation->program, &f);
+	size_t generation = event_number_of(e, FIELD_GENERATION);
+	assert(generation > 0 && generation <= w->n_programs);
+	struct verdict v = policy_decide(w->programs[generation - 1], &f);
 	if (!slice_eq_str(verdict, verdict_name(&v)) ||
 	    !slice_eq_str(reason, reason_name(v.reason)))
 		w->n_wrong++;

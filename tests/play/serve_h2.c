@@ -15,7 +15,7 @@ static const char policy[] =
 #define UPSTREAMS (LIMIT_H2_WIDE_LINKS + 2)
 
 struct scene {
-	struct bed bed;
+	struct bed bed, next; /* its policies; the first and the last */
 	struct world w;
 	struct h2peer client, upstream[UPSTREAMS];
 };
@@ -84,12 +84,29 @@ finish(struct scene *s)
 	for (size_t i = 0; i < COUNT_OF(s->upstream); i++)
 		h2peer_release(&s->upstream[i]);
 	bed_release(&s->bed);
+	bed_release(&s->next);
 }
 
 static void
 ask(struct scene *s, const char *path)
 {
 	assert_true(h2peer_ask(&s->client, "GET", "api.test", path, NULL) > 0);
+	turn(s);
+}
+
+/* Another policy, from now on. */
+static void
+change(struct scene *s, const char *rules)
+{
+	static char text[512];
+
+	snprintf(text, sizeof(text),
+	    "version: 1\npolicies:\n  p:\n    rules:\n%s", rules);
+	bed_release(&s->next);
+	bed_load_trusted(&s->next, NULL, text);
+	assert_non_null(s->next.program);
+	world_set_program(&s->w, s->next.program);
+	s->next.program = NULL;
 	turn(s);
 }
 
@@ -358,6 +375,85 @@ it_is_not_spoken_in_the_clear(void **state)
 	finish(s);
 }
 
+/* LC-06: streams end one by one, the connection and the others go on. */
+static void
+a_policy_that_changes_ends_what_it_refuses(void **state)
+{
+	struct scene *s = begin("api.test", true);
+
+	(void)state;
+	ask(s, "/stays");
+	ask(s, "/goes/1");
+	assert_int_equal(s->upstream[0].n_asked, 2);
+	change(s,
+	    "      - deny: https://api.test/goes/**\n"
+	    "      - allow: https://api.test/**\n");
+	assert_int_equal(s->client.n_ends, 1); /* told why */
+	assert_int_equal(s->upstream[0].n_resets, 1);
+	assert_true(is_recorded(s, "request.end deny policy.changed 403\n"));
+	assert_true(h2peer_answer(&s->upstream[0], "200", "hello", false));
+	turn(s);
+	assert_int_equal(s->client.n_ends, 2);
+	assert_true(is_recorded(s, "request.end allow allow 200\n"));
+	assert_false(s->client.is_over);
+	/* What comes next is of a dial by the present policy. */
+	assert_true(s->w.upstream[0].closed);
+	ask(s, "/next");
+	assert_int_equal(s->w.n_upstreams, 2);
+	assert_int_equal(s->upstream[1].n_asked, 1);
+	finish(s);
+}
+
+static void
+a_connection_that_no_rule_allows_any_more_is_told_to_go(void **state)
+{
+	struct scene *s = begin("api.test", true);
+
+	(void)state;
+	ask(s, "/streams");
+	change(s, "      - allow: https://other.test/**\n");
+	assert_true(is_recorded(s, "request.end deny policy.changed 403\n"));
+	assert_true(s->client.is_over);
+	pass(s, LIMIT_REFUSE_MS);
+	pass(s, LIMIT_REFUSE_MS);
+	assert_true(s->w.client->closed);
+	finish(s);
+}
+
+/* Those who wait for one link are all asked for again, by the present policy. */
+static void
+a_dial_of_a_policy_that_is_over_is_made_again(void **state)
+{
+	struct scene *s = begin("api.test", true);
+
+	(void)state;
+	pass(s, LIMIT_POOL_IDLE_MS);
+	s->w.dial_waits = true;
+	ask(s, "/a");
+	ask(s, "/b");
+	change(s,
+	    "      - allow: https://first.test/**\n"
+	    "      - allow: https://api.test/**\n");
+	s->w.dial_waits = false;
+	turn(s);
+	assert_int_equal(s->w.n_upstreams, 2);
+	assert_int_equal(s->upstream[1].n_asked, 2);
+	/* The dialer is behind: a little later. */
+	while (h2peer_answer(&s->upstream[1], "200", NULL, false))
+		turn(s);
+	pass(s, LIMIT_POOL_IDLE_MS);
+	s->w.roles_at = 1;
+	ask(s, "/c");
+	ask(s, "/d");
+	assert_int_equal(s->w.n_upstreams, 2);
+	s->w.roles_at = 0;
+	pass(s, 100);
+	assert_int_equal(s->w.n_upstreams, 3);
+	assert_int_equal(s->upstream[2].n_asked, 2);
+	assert_int_equal(s->client.n_resets, 0);
+	finish(s);
+}
+
 int
 main(void)
 {
@@ -375,6 +471,10 @@ main(void)
 		cmocka_unit_test(a_silent_upstream_is_asked_now_and_then),
 		cmocka_unit_test(an_upstream_that_is_gone_is_not_waited_for),
 		cmocka_unit_test(it_is_not_spoken_in_the_clear),
+		cmocka_unit_test(a_policy_that_changes_ends_what_it_refuses),
+		cmocka_unit_test(
+		    a_connection_that_no_rule_allows_any_more_is_told_to_go),
+		cmocka_unit_test(a_dial_of_a_policy_that_is_over_is_made_again),
 	};
 
 	return cmocka_run_group_tests_name("serve h2", tests, NULL, NULL);

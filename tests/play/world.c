@@ -30,6 +30,7 @@ struct asked {
 	asks_on_released *on_released;
 	asks_on_shaken *on_shaken;
 	asks_on_spooled *on_spooled;
+	uint32_t generation; /* that it is asked by */
 	uint32_t credential;
 	bool of_git; /* for a rule of git+https */
 	void *arg;
@@ -114,6 +115,7 @@ dial(void *arg, struct sandbox *sb, const struct dial_ask *ask,
 
 	(void)sb;
 	q->on_dialled = on;
+	q->generation = ask->generation->number;
 	q->tls = ask->tls;
 	q->offer = ask->alpn;
 	return q;
@@ -128,6 +130,7 @@ release(void *arg, struct sandbox *sb, const struct release_ask *ask,
 
 	(void)sb;
 	q->credential = ask->credential;
+	q->generation = ask->generation->number;
 	q->of_git = git_rule(ask->generation->program, ask->rule, &git);
 	q->on_released = on;
 	return q;
@@ -141,6 +144,7 @@ shake(void *arg, struct sandbox *sb, const struct shake_ask *ask,
 
 	(void)sb;
 	q->client = ask->client;
+	q->generation = ask->generation->number;
 	q->alpn = ask->alpn;
 	q->on_shaken = on;
 	return q;
@@ -201,10 +205,19 @@ static const struct asks asks = {
 	.speaks_none = speaks_none,
 };
 
+/* The reason that another role has for not answering, or `reason`. */
+static enum reason
+unless_changed(const struct world *w, const struct asked *q, enum reason reason)
+{
+	size_t has = w->roles_at == 0 ? w->n_programs : w->roles_at;
+
+	return q->generation == has ? reason : REASON_POLICY_CHANGED;
+}
+
 static void
 answer_dial(struct world *w, const struct asked *q)
 {
-	struct dial_answer a = { .reason = w->dials,
+	struct dial_answer a = { .reason = unless_changed(w, q, w->dials),
 		.detail = SLICE("scripted"),
 		.address = SLICE("192.0.2.1"),
 		.cookie = 7 };
@@ -232,7 +245,10 @@ answer_shake(struct world *w, const struct asked *q)
 	struct scripted *peeked = (struct scripted *)q->client;
 	struct peer *peer = peeked->peer;
 
-	(void)w;
+	if (unless_changed(w, q, REASON_ALLOW) != REASON_ALLOW) {
+		q->on_shaken(NULL, REASON_POLICY_CHANGED, q->arg);
+		return;
+	}
 	peeked->peer = NULL;
 	stream_close(q->client);
 	peer->is_tls = true;
@@ -289,7 +305,8 @@ answer(struct world *w, struct asked *q)
 		answer_dial(w, q);
 		break;
 	case ASKED_RELEASE:
-		q->on_released(w->releases, released(w, q), q->arg);
+		q->on_released(unless_changed(w, q, w->releases),
+		    released(w, q), q->arg);
 		break;
 	case ASKED_SHAKE:
 		answer_shake(w, q);
@@ -352,11 +369,21 @@ world_init(struct world *w, struct program *program)
 	w->sandbox = sandbox_new(w->loop, &asks, w, 1, &err);
 	assert(w->sandbox != NULL);
 	sandbox_set_name(w->sandbox, SLICE("play"));
-	bool set = program == NULL ||
-	    sandbox_set_program(w->sandbox, program, 1,
+	if (program != NULL)
+		world_set_program(w, program);
+}
+
+void
+world_set_program(struct world *w, struct program *program)
+{
+	assert(w->n_programs < WORLD_PROGRAMS_MAX);
+	w->programs[w->n_programs++] = program_ref(program);
+	bool set =
+	    sandbox_set_program(w->sandbox, program, (uint32_t)w->n_programs,
 		SLICE("sha256:0000000000000000000000000000000000000000000000"
 		      "000000000000000000"));
 	assert(set);
+	world_turn(w);
 }
 
 void
@@ -371,16 +398,14 @@ world_release(struct world *w)
 	world_turn(w);
 	assert(w->asked == NULL);
 	sandbox_free(w->sandbox);
+	for (size_t i = 0; i < w->n_programs; i++)
+		program_free(w->programs[i]);
 	loop_free(w->loop);
 	buf_release(&w->records);
-	for (size_t i = 0; i < WORLD_CLIENTS_MAX; i++) {
-		buf_release(&w->clients[i].sends);
-		buf_release(&w->clients[i].got);
-	}
-	for (size_t i = 0; i < WORLD_UPSTREAMS_MAX; i++) {
-		buf_release(&w->upstream[i].sends);
-		buf_release(&w->upstream[i].got);
-	}
+	for (size_t i = 0; i < WORLD_CLIENTS_MAX; i++)
+		peer_release(&w->clients[i]);
+	for (size_t i = 0; i < WORLD_UPSTREAMS_MAX; i++)
+		peer_release(&w->upstream[i]);
 	clock_set(0, 0);
 }
 

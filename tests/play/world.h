@@ -37,6 +37,7 @@ enum asked_kind {
 #define WORLD_CLIENTS_MAX 64
 #define WORLD_UPSTREAMS_MAX 64
 #define WORLD_RECORDS_MAX 512
+#define WORLD_PROGRAMS_MAX 16
 
 /* The records of one connection. */
 struct world_flow {
@@ -47,6 +48,10 @@ struct world_flow {
 struct world {
 	struct loop *loop;
 	struct sandbox *sandbox;
+	/* By their generations, from 1: records are decided again by theirs. */
+	struct program *programs[WORLD_PROGRAMS_MAX];
+	size_t n_programs;
+	size_t roles_at;     /* the one that other roles have; 0: the latest */
 	struct peer *client; /* the latest of: */
 	struct peer clients[WORLD_CLIENTS_MAX];
 	size_t n_clients;
@@ -85,6 +90,9 @@ struct world {
 /* `program` becomes the sandbox's. */
 void world_init(struct world *w, struct program *program);
 void world_release(struct world *w);
+
+/* The next program of the sandbox, whose it becomes; then everything happens. */
+void world_set_program(struct world *w, struct program *program);
 
 /* A new client, w->client, that connects to `dst`:`port`. */
 void world_connect(struct world *w, const struct ip *dst, uint16_t port);

@@ -47,7 +47,7 @@ exchange_table_has_no_way_round_the_verdict(void **state)
 		    from == EXCHANGE_REACH);
 		assert_true(!exchange_may_follow(from, EXCHANGE_REACH) ||
 		    from == EXCHANGE_JUDGE || from == EXCHANGE_READ ||
-		    from == EXCHANGE_SEND);
+		    from == EXCHANGE_SEND || from == EXCHANGE_ATTACH);
 		assert_true(!exchange_may_follow(from, EXCHANGE_READ) ||
 		    from == EXCHANGE_JUDGE);
 	}

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "dial/names.h"
+#include "policy/verdict.h"
 
 static bool
 spend(struct names *names, unsigned i, uint64_t now_ms)
@@ -76,6 +77,30 @@ names_of_a_rule_are_its_own(void **state)
 	assert_true(SLIST_EMPTY(&list));
 }
 
+static uint32_t
+one_more_or_gone(uint32_t rule, void *arg)
+{
+	(void)arg;
+	return rule == 4 ? VERDICT_NONE : rule + 1;
+}
+
+static void
+names_of_a_rule_follow_its_number(void **state)
+{
+	struct names_list list = SLIST_HEAD_INITIALIZER(list);
+	struct slice name = SLICE("a.test"), other = SLICE("b.test");
+	(void)state;
+
+	assert_true(names_spend(names_of(&list, 3), 1, name, 1));
+	assert_true(names_spend(names_of(&list, 4), 1, name, 1));
+	assert_true(names_spend(names_of(&list, 9), 1, name, 1));
+	names_list_renumber(&list, one_more_or_gone, NULL);
+	assert_false(names_spend(names_of(&list, 4), 1, other, 2));
+	assert_false(names_spend(names_of(&list, 10), 1, other, 2));
+	assert_true(names_spend(names_of(&list, 3), 1, other, 2));
+	names_list_release(&list);
+}
+
 int
 main(void)
 {
@@ -83,6 +108,7 @@ main(void)
 		cmocka_unit_test(names_count_distinct_ones_within_an_hour),
 		cmocka_unit_test(names_refuse_what_is_too_long),
 		cmocka_unit_test(names_of_a_rule_are_its_own),
+		cmocka_unit_test(names_of_a_rule_follow_its_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
