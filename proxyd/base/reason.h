@@ -53,6 +53,8 @@
 	X(HTTP_UPGRADE, "http.upgrade", 403, "protocol upgrade or scheme without a rule") \
 	X(HTTP_CONNECT, "http.connect", 400, "CONNECT where it does not belong") \
 	X(HTTP_HEADER, "http.header", 400, "header that must not be there")    \
+	X(PROXY_PROTOCOL, "proxy.protocol", 400, "what came to a proxy is neither HTTP nor SOCKS5, or a command that is not served") \
+	X(PROXY_AUTH, "proxy.auth", 407, "a proxy's client did not show its token") \
 	X(H2_PROTOCOL, "h2.protocol", 0, "HTTP/2 protocol error")              \
 	X(H2_ABUSE, "h2.abuse", 0, "HTTP/2 frame or reset budget used up")     \
 	X(CRED_MISPLACED, "cred.misplaced", 403, "placeholder in another place than its slot") \
