@@ -2,17 +2,17 @@
 /* The listeners at which a sandbox speaks to a proxy. */
 #include <sys/socket.h>
 
-#include <unistd.h>
-
 #include "base/log.h"
 #include "base/rd.h"
+#include "flow/entry.h"
 #include "proxyd/worker.h"
 
 static void
 on_accept(int fd, void *arg)
 {
-	(void)arg;
-	close(fd);
+	struct worker_sandbox *s = arg;
+
+	entry_accept(s->flows, fd);
 }
 
 static int

@@ -9,6 +9,7 @@
 
 /* clang-format off */
 #define LIMIT_LIST(X)                                                          \
+	X(ENTRY_MS, 15000, "a proxy's client says where it goes, from accept") \
 	X(FIRST_BYTE_MS, 5000, "first byte, where the client must speak")      \
 	X(HELLO_SIZE, 32768, "ClientHello, all its records")                   \
 	X(HELLO_MS, 15000, "ClientHello whole, from accept")                   \

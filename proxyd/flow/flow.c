@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "flow/choose.h"
+#include "flow/entry.h"
 #include "flow/flow.h"
 #include "flow/must_wait.h"
 #include "flow/pass.h"
@@ -57,6 +58,7 @@ flow_reaped(struct loop_item *item)
 	timer_release(&f->limit);
 	generation_unref(f->generation);
 	free(f->hello_bytes);
+	entry_free(f->proxy);
 	free(f->choose);
 	free(f->pass);
 	free(f);
@@ -97,6 +99,7 @@ void
 flow_run(struct flow *f)
 {
 	static enum step (*const steps[PHASE_COUNT])(struct flow *) = {
+		[PHASE_ENTRY] = step_entry,
 		[PHASE_PEEK] = step_peek,
 		[PHASE_JUDGE] = step_judge,
 		[PHASE_DIAL] = step_dial,
@@ -183,8 +186,17 @@ flow_set_kind(struct flow *f)
 }
 
 void
-flow_new(struct sandbox *sb, struct stream *client, const struct ip *dst,
-    uint16_t port, enum reason fault)
+flow_set_destination(struct flow *f, const struct ip *dst, uint16_t port)
+{
+	f->dst = f->facts.dst = *dst;
+	f->port = f->facts.port = port;
+	if (f->generation != NULL)
+		flow_set_kind(f);
+}
+
+/* NULL: no memory; the client was reset. */
+static struct flow *
+make(struct sandbox *sb, struct stream *client, enum phase first)
 {
 	struct flow *f = calloc(1, sizeof(*f));
 	enum err err;
@@ -192,13 +204,12 @@ flow_new(struct sandbox *sb, struct stream *client, const struct ip *dst,
 	if (f == NULL || timer_init(&f->limit, sb->loop, on_limit, f, &err)) {
 		free(f);
 		stream_reset(client);
-		return;
+		return NULL;
 	}
 	f->dead.free = flow_reaped;
 	f->sandbox = sb;
 	f->loop = sb->loop;
-	f->dst = *dst;
-	f->port = port;
+	f->phase = first;
 	f->started_ms = clock_ms();
 	LIST_INIT(&f->requests);
 	snprintf(f->name, sizeof(f->name), "s%" PRIu32 "-%" PRIx64, sb->id,
@@ -206,16 +217,21 @@ flow_new(struct sandbox *sb, struct stream *client, const struct ip *dst,
 	if (sb->generation != NULL)
 		f->generation = generation_ref(sb->generation);
 	f->facts = (struct facts){ .kind = FACTS_CONNECT,
-		.dst = *dst,
-		.port = port,
 		.now_s = clock_wall_us() / 1000000 };
 	LIST_INSERT_HEAD(&sb->flows, f, entry);
 	sb->n_flows++;
 	flow_set_client(f, client);
-	timer_set(&f->limit, phase_limit_ms(PHASE_PEEK));
+	timer_set(&f->limit, phase_limit_ms(first));
+	return f;
+}
+
+static void
+begin(struct flow *f, enum reason fault)
+{
 	if (f->generation == NULL)
 		fault = REASON_POLICY_NONE;
-	else if (fault == REASON_ALLOW && sb->n_flows > LIMIT_CONNECTIONS)
+	else if (fault == REASON_ALLOW &&
+	    f->sandbox->n_flows > LIMIT_CONNECTIONS)
 		fault = REASON_LIMIT_CONNS;
 	if (fault == REASON_LIMIT_CONNS || fault == REASON_POLICY_NONE) {
 		f->reset = true;
@@ -223,8 +239,32 @@ flow_new(struct sandbox *sb, struct stream *client, const struct ip *dst,
 		return;
 	}
 	f->facts.fault = fault;
-	flow_set_kind(f);
 	flow_run(f);
+}
+
+void
+flow_new(struct sandbox *sb, struct stream *client, const struct ip *dst,
+    uint16_t port, enum reason fault)
+{
+	struct flow *f = make(sb, client, PHASE_PEEK);
+
+	if (f == NULL)
+		return;
+	flow_set_destination(f, dst, port);
+	begin(f, fault);
+}
+
+void
+flow_new_entry(struct sandbox *sb, struct stream *client, struct entry *entry)
+{
+	struct flow *f = make(sb, client, PHASE_ENTRY);
+
+	if (f == NULL) {
+		entry_free(entry);
+		return;
+	}
+	f->proxy = entry;
+	begin(f, REASON_ALLOW);
 }
 
 void

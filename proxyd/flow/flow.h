@@ -23,6 +23,7 @@
 #include "wire/host.h"
 
 struct choose;
+struct entry;
 struct h2_conn;
 struct pass;
 struct request;
@@ -39,8 +40,9 @@ struct flow {
 	struct timer limit;	 /* the present phase's */
 	struct asked *asked;	 /* a leaf, or a dial to pass; NULL: nothing */
 	struct again retry;	 /* or it is asked again */
-	struct choose *choose;	 /* owned; CHOOSE and what came of it */
-	struct pass *pass;	 /* owned; DIAL, PASS and what came of them */
+	struct entry *proxy;   /* owned; of a proxy's client; NULL: captured */
+	struct choose *choose; /* owned; CHOOSE and what came of it */
+	struct pass *pass;     /* owned; DIAL, PASS and what came of them */
 	LIST_HEAD(request_list, request) requests; /* owned; SERVE */
 	struct generation *generation; /* shared; what JUDGE judged by */
 	char name[FLOW_NAME_MAX];      /* for log, audit and our answers */
@@ -91,6 +93,13 @@ void flow_accept(struct sandbox *sb, int fd, const struct ip *dst,
 /* The same over a stream that is there. */
 void flow_new(struct sandbox *sb, struct stream *client, const struct ip *dst,
     uint16_t port, enum reason fault);
+
+/*
+ * The same for a client of a proxy, which has yet to say where it goes: ENTRY.
+ * `entry` becomes the flow's own.
+ */
+void flow_new_entry(struct sandbox *sb, struct stream *client,
+    struct entry *entry);
 
 /* Something happened: do what can be done now. */
 void flow_run(struct flow *f);

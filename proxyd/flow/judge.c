@@ -2,6 +2,7 @@
 /* JUDGE: may anything be asked for on this connection? */
 #include "base/clock.h"
 #include "flow/choose.h"
+#include "flow/entry.h"
 #include "flow/record.h"
 #include "flow/ssh.h"
 #include "flow/step.h"
@@ -47,7 +48,9 @@ may_explain(const struct flow *f)
 	enum reason r = f->verdict.reason;
 
 	/* A hello that we would not serve ends with an alert. */
-	if (f->facts.fault != REASON_ALLOW && f->facts.fault != REASON_DST_SELF)
+	if (f->facts.fault != REASON_ALLOW &&
+	    f->facts.fault != REASON_DST_SELF &&
+	    f->facts.fault != REASON_TLS_DST_MISMATCH)
 		return false;
 	if (r == REASON_HTTP_MALFORMED) /* TLS where plain HTTP is spoken */
 		return false;
@@ -98,6 +101,11 @@ step_judge(struct flow *f)
 	f->facts.has_sni = f->sni.n != 0;
 	f->facts.sni = host_slice(&f->sni);
 	record_judge(f->generation, &f->facts, &f->verdict);
+	/* Names that share a wildcard share its address, but a tunnel has one
+	 * name alone. */
+	if (f->verdict.allow && entry_is_other(f, &f->sni))
+		flow_fault(f, REASON_TLS_DST_MISMATCH,
+		    "another name than the tunnel's");
 	if (scheme_is_passed(f->facts.scheme)) {
 		/* But for an end in due form. */
 		f->reset = true;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "cred/foreign.h"
 #include "cred/look.h"
+#include "flow/entry.h"
 #include "flow/git.h"
 #include "flow/git_lfs.h"
 #include "flow/pushing.h"
@@ -17,8 +18,8 @@
 #include "wire/upgrade.h"
 #include "wire/urlpath.h"
 
-static void
-fault(struct request *r, enum reason reason, const char *detail)
+void
+request_fault(struct request *r, enum reason reason, const char *detail)
 {
 	if (r->facts.fault != REASON_ALLOW)
 		return;
@@ -31,7 +32,7 @@ fault_of(struct request *r, const struct parse_fail *fail)
 {
 	if (r->facts.fault == REASON_ALLOW)
 		r->x.refusal.status = http_fail_status(fail);
-	fault(r, fail->reason, fail->detail);
+	request_fault(r, fail->reason, fail->detail);
 }
 
 static uint16_t
@@ -58,19 +59,20 @@ read_target(struct request *r)
 	/* With a path it is a method like others that no rule can name. */
 	if (t->form == TARGET_AUTHORITY &&
 	    slice_eq(req->method, SLICE("CONNECT")))
-		fault(r, REASON_HTTP_CONNECT, "CONNECT");
+		request_fault(r, REASON_HTTP_CONNECT, "CONNECT");
 	if (t->form == TARGET_AUTHORITY || t->form == TARGET_ASTERISK)
-		fault(r, REASON_HTTP_TARGET_FORM,
+		request_fault(r, REASON_HTTP_TARGET_FORM,
 		    "neither a path nor an absolute URL");
 	/* The same thing said twice, or a proxy's request gone astray. */
 	if (t->form == TARGET_ABSOLUTE &&
 	    (!ascii_eq_fold(t->scheme, slice_of_str(scheme)) ||
 		!host_eq(&t->authority.host, &req->host.host) ||
 		!port_fits(r, &t->authority)))
-		fault(r, REASON_HTTP_HOST_MISMATCH,
+		request_fault(r, REASON_HTTP_HOST_MISMATCH,
 		    "absolute URL of another scheme, host or port");
 	if (!port_fits(r, &req->host))
-		fault(r, REASON_HTTP_HOST_MISMATCH, "Host has another port");
+		request_fault(r, REASON_HTTP_HOST_MISMATCH,
+		    "Host has another port");
 }
 
 static void
@@ -84,7 +86,7 @@ read_path(struct request *r)
 		return;
 	r->path = malloc(t->path.n + 1);
 	if (r->path == NULL) {
-		fault(r, REASON_INTERNAL, "out of memory");
+		request_fault(r, REASON_INTERNAL, "out of memory");
 		return;
 	}
 	if (urlpath_canon(t->path, LIMIT_PATH_SIZE, r->path, &path, &fail) !=
@@ -124,7 +126,8 @@ read_upgrade(struct request *r)
 
 	r->facts.upgrade = upgrade != UPGRADE_NONE;
 	if (upgrade == UPGRADE_OTHER)
-		fault(r, REASON_HTTP_UPGRADE, "an upgrade to no WebSocket");
+		request_fault(r, REASON_HTTP_UPGRADE,
+		    "an upgrade to no WebSocket");
 }
 
 static void
@@ -137,6 +140,7 @@ read_request(struct request *r)
 		return;
 	}
 	r->facts.method = req->method;
+	entry_read_request(r);
 	r->host = req->host.host;
 	r->facts.host = host_slice(&r->host);
 	read_target(r);
@@ -144,7 +148,7 @@ read_request(struct request *r)
 	read_upgrade(r);
 	look_for_credentials(r);
 	if (req->expect == HTTP_EXPECT_OTHER) {
-		fault(r, REASON_HTTP_MALFORMED,
+		request_fault(r, REASON_HTTP_MALFORMED,
 		    "Expect other than 100-continue");
 		if (r->facts.fault == REASON_HTTP_MALFORMED)
 			r->x.refusal.status = 417;
@@ -318,7 +322,7 @@ begin_push(struct request *r)
 	if (reason == REASON_ALLOW)
 		return true;
 	if (r->verdict.allow) {
-		fault(r, reason, detail);
+		request_fault(r, reason, detail);
 		record_judge(r->generation, &r->facts, &r->verdict);
 	}
 	request_deny(r);
@@ -335,7 +339,18 @@ check_upgrade(struct request *r)
 		why = upgrade_check_request(&r->x.req);
 	if (why == NULL)
 		return;
-	fault(r, REASON_HTTP_MALFORMED, why);
+	request_fault(r, REASON_HTTP_MALFORMED, why);
+	record_judge(r->generation, &r->facts, &r->verdict);
+}
+
+/* In a tunnel without TLS: names that share a wildcard share its address. */
+static void
+check_tunnel(struct request *r)
+{
+	if (!r->verdict.allow || !entry_is_other(r->flow, &r->host))
+		return;
+	request_fault(r, REASON_HTTP_HOST_MISMATCH,
+	    "another name than the tunnel's");
 	record_judge(r->generation, &r->facts, &r->verdict);
 }
 
@@ -347,7 +362,7 @@ check_lfs(struct request *r)
 
 	if (reason == REASON_ALLOW)
 		return;
-	fault(r, reason, why);
+	request_fault(r, reason, why);
 	record_judge(r->generation, &r->facts, &r->verdict);
 }
 
@@ -397,7 +412,7 @@ check_admission(struct request *r)
 		reason = check_limits(r);
 	if (reason == REASON_ALLOW)
 		return;
-	fault(r, reason, r->spend.text);
+	request_fault(r, reason, r->spend.text);
 	record_judge(r->generation, &r->facts, &r->verdict);
 }
 
@@ -419,12 +434,13 @@ request_judge(struct exchange *x, void *arg)
 	r->judged = true;
 	read_request(r);
 	/* A connection that was refused keeps its reason for what is in it. */
-	if (!f->verdict.allow) {
+	if (!f->verdict.allow && !entry_forwards(f)) {
 		r->facts.fault = f->facts.fault;
 		x->fail = (struct parse_fail){ REASON_ALLOW, "", 0 };
 		x->refusal.status = 0;
 	}
 	record_judge(r->generation, &r->facts, &r->verdict);
+	check_tunnel(r);
 	git_recognise(r);
 	check_upgrade(r);
 	check_lfs(r);
@@ -443,6 +459,7 @@ request_judge(struct exchange *x, void *arg)
 	}
 	if (pushing_is(r) && !begin_push(r))
 		return;
+	entry_begin_request(r);
 	record_flow_begin(f);
 	/* It waits for what is read first: the commands of a push, a probe. */
 	if (r->verdict.n_credentials != 0 && r->pushing == NULL &&

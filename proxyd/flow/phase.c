@@ -11,6 +11,8 @@ static const struct {
 	unsigned next; /* set of phases */
 	uint64_t limit_ms;
 } phases[PHASE_COUNT] = {
+	[PHASE_ENTRY] = { "ENTRY",
+	    TO(PEEK) | TO(SERVE) | TO(REFUSE) | TO(CLOSE), LIMIT_ENTRY_MS },
 	/* From accept, not set anew; the first byte has a shorter one. */
 	[PHASE_PEEK] = { "PEEK", TO(JUDGE) | TO(CLOSE), LIMIT_FIRST_BYTE_MS },
 	[PHASE_JUDGE] = { "JUDGE",

@@ -3,6 +3,7 @@
  * THE table of a flow's phases.
  *
  *  phase   waits for                       limit    then
+ *  ENTRY   where a client of a proxy goes  entry    PEEK SERVE REFUSE CLOSE
  *  PEEK    the first bytes, whole          hello    JUDGE CLOSE
  *  JUDGE   nothing: policy is pure         -        CHOOSE SHAKE SERVE DIAL
  *                                                   REFUSE CLOSE
@@ -27,6 +28,7 @@
 #include <stdint.h>
 
 enum phase {
+	PHASE_ENTRY,
 	PHASE_PEEK,
 	PHASE_JUDGE,
 	PHASE_DIAL,

@@ -9,7 +9,7 @@ request_pool_key(const struct request *r)
 {
 	return (struct pool_key){
 		.host = &r->host,
-		.port = r->flow->port,
+		.port = r->facts.port,
 		.tls = r->flow->is_tls,
 		.alpn = r->flow->alpn,
 		.public_only =
@@ -95,7 +95,7 @@ request_dial_ask(const struct request *r)
 		.host = &r->host,
 		.name_it = !program_rule_host(request_by(r)->program,
 		    request_rule(r), &only),
-		.port = f->port,
+		.port = r->facts.port,
 		.tls = f->is_tls,
 		.alpn = alpn_offer_only(f->alpn),
 		.flow = f->name,

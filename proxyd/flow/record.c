@@ -265,7 +265,7 @@ record_question(struct request *r, const struct record_question *q,
 	    program_rule(r->generation->program, r->verdict.rule).name);
 	event_number(&e, FIELD_EXCHANGE, r->x.number);
 	event_text(&e, FIELD_HOST, host_slice(&r->host));
-	event_number(&e, FIELD_PORT, r->flow->port);
+	event_number(&e, FIELD_PORT, r->facts.port);
 	event_text(&e, FIELD_METHOD, q->method);
 	event_text(&e, FIELD_PATH, q->path);
 	put_credentials(&e, r);

@@ -209,6 +209,7 @@ static void
 reload_flow(struct flow *f)
 {
 	switch (f->phase) {
+	case PHASE_ENTRY:
 	case PHASE_PEEK:
 		set_generation(f);
 		flow_set_kind(f);

@@ -100,6 +100,9 @@ bool request_may_continue(const struct request *r);
 bool request_was_cut(const struct request *r);
 bool request_is_lost(const struct request *r);
 
+/* What is wrong with it before it is judged; the first such thing counts. */
+void request_fault(struct request *r, enum reason reason, const char *detail);
+
 /* Fail it with a text that is copied. */
 void request_fail(struct request *r, enum reason reason, struct slice detail);
 

@@ -28,6 +28,10 @@ void judged_host(const struct flow *f, struct host *host);
 /* The stream that the client's side is from now on. */
 void flow_set_client(struct flow *f, struct stream *s);
 
+/* Where it goes, and what is spoken there if that is known before any byte. */
+void flow_set_destination(struct flow *f, const struct ip *dst, uint16_t port);
+
+enum step step_entry(struct flow *f);
 enum step step_peek(struct flow *f);
 enum step step_judge(struct flow *f);
 enum step step_dial(struct flow *f);

@@ -59,6 +59,7 @@ phrase(unsigned status)
 		{ 400, "Bad Request" },
 		{ 403, "Forbidden" },
 		{ 404, "Not Found" },
+		{ 407, "Proxy Authentication Required" },
 		{ 408, "Request Timeout" },
 		{ 413, "Content Too Large" },
 		{ 414, "URI Too Long" },
@@ -264,6 +265,9 @@ refusal_put(const struct refusal *r, struct stream *s, const char *flow,
 	    "Duenna-Flow: %s\r\n",
 	    status, phrase(status), refusal_type(r, req), body.n,
 	    reason_name(r->reason), flow);
+	if (status == 407) /* RFC 9110 11.7.1 */
+		buf_put_str(&answer,
+		    "Proxy-Authenticate: Basic realm=\"duenna\"\r\n");
 	if (r->retry_after_s != 0) /* RFC 9110 10.2.3 */
 		buf_putf(&answer, "Retry-After: %u\r\n", r->retry_after_s);
 	buf_put_str(&answer, "Connection: close\r\n\r\n");

@@ -230,6 +230,13 @@ read_host(struct slice in, bool any, struct http_request *req,
 {
 	struct field *host = field_find(&req->fields, SLICE("host"));
 
+	/* Clients of HTTP/1.0 ask a proxy by the request line alone. */
+	if (host == NULL && req->is_http10 &&
+	    req->target.form == TARGET_AUTHORITY &&
+	    slice_eq(req->method, SLICE("CONNECT"))) {
+		req->host = req->target.authority;
+		return PARSE_DONE;
+	}
 	if (host == NULL)
 		return malformed(fail, "no Host", 0);
 	if (any) {

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How clients begin: TLS, or at a proxy. */
+#include <assert.h>
+
 #include "base/wr.h"
-#include "world.h"
+#include "crypto/digest.h"
+#include "flow/entry.h"
+#include "peer.h"
 
 void
 world_put_hello(struct buf *out, struct slice name, enum alpn_offer offer)
@@ -36,4 +41,20 @@ world_put_hello(struct buf *out, struct slice name, enum alpn_offer offer)
 		wr_slice16(&w, list);
 	}
 	buf_put(out, wr_slice(&w));
+}
+
+void
+world_connect_proxy(struct world *w)
+{
+	assert(w->n_clients < WORLD_CLIENTS_MAX);
+	w->client = &w->clients[w->n_clients++];
+	entry_new(w->sandbox, peer_stream(w->client));
+	world_turn(w);
+}
+
+void
+world_want_token(struct world *w, struct slice token)
+{
+	w->sandbox->token.is_wanted = true;
+	digest_sha256(token, w->sandbox->token.sha256);
 }

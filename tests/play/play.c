@@ -141,6 +141,11 @@ do_connect(struct play *p, struct slice s)
 	bool tls = words_is(&s, "https");
 	enum alpn_offer alpn = ALPN_OFFER_HTTP11;
 
+	if (words_is(&s, "proxy")) {
+		p->n_connects++;
+		world_connect_proxy(&p->world);
+		return;
+	}
 	if (!tls && !words_is(&s, "http"))
 		(void)words_is(&s, "tcp"); /* whose port has to be said */
 	struct slice name = words_take(&s);
@@ -202,6 +207,10 @@ do_peer(struct play *p, struct peer *peer, struct slice s)
 			world_turn(&p->world);
 		}
 		buf_release(&text);
+	} else if (words_is(&s, "hello")) {
+		struct slice name = words_take(&s);
+		name.n = slice_eq(name, SLICE("none")) ? 0 : name.n;
+		world_put_hello(&peer->sends, name, ALPN_OFFER_HTTP11);
 	} else if (words_is(&s, "ends")) {
 		peer->ends = true;
 	} else if (words_is(&s, "breaks")) {
@@ -358,6 +367,8 @@ do_line(struct play *p, struct slice s)
 		w->roles_at = words_number(&s);
 	else if (words_is(&s, "dials"))
 		w->dials = take_reason(p, &s);
+	else if (words_is(&s, "token"))
+		world_want_token(w, words_take(&s));
 	else if (words_is(&s, "origins"))
 		do_chooses(p, s);
 	else if (words_is(&s, "releases"))

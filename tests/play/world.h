@@ -97,6 +97,12 @@ void world_set_program(struct world *w, struct program *program);
 /* A new client, w->client, that connects to `dst`:`port`. */
 void world_connect(struct world *w, const struct ip *dst, uint16_t port);
 
+/* ... to the sandbox's proxy, and has yet to say where to. */
+void world_connect_proxy(struct world *w);
+
+/* ... which wants this token from now on. */
+void world_want_token(struct world *w, struct slice token);
+
 /* A ClientHello for `name` (empty: without SNI) that offers that. */
 void world_put_hello(struct buf *out, struct slice name, enum alpn_offer offer);
 

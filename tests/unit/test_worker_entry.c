@@ -27,6 +27,7 @@
 #include "priv/role.h"
 #include "priv/spawn.h"
 #include "proxyd/roles.h"
+#include "wire/socks5.h"
 
 #define PATIENCE_MS 8000
 #define SANDBOX 1
@@ -132,14 +133,17 @@ connect_to(const struct sockaddr_storage *at, socklen_t n)
 	return fd;
 }
 
-/* A connection there is taken, and ended. */
+/* A proxy answers there, and wants that of SOCKS5's methods, or none at all. */
 static void
-want_served(const struct sockaddr_storage *at, socklen_t n)
+want_served(const struct sockaddr_storage *at, socklen_t n, uint8_t method)
 {
 	int fd = connect_to(at, n);
-	char byte;
+	uint8_t answer[2] = { 0 };
 
-	assert_int_equal(recv(fd, &byte, 1, 0), 0);
+	assert_int_equal(send(fd, "\5\2\0\2", 4, 0), 4);
+	assert_int_equal(recv(fd, answer, 2, MSG_WAITALL), 2);
+	assert_int_equal(answer[0], 5);
+	assert_int_equal(answer[1], method);
 	close(fd);
 }
 
@@ -169,7 +173,7 @@ worker_takes_listeners_of_a_proxy(void **state)
 		int fd = listen_at(families[i], &at, &n);
 		want_unserved(&at, n);
 		tell_entry(slice_of(token, i == 0 ? 0 : sizeof(token)), &fd, 1);
-		want_served(&at, n);
+		want_served(&at, n, i == 0 ? SOCKS5_OPEN : SOCKS5_PASSWORD);
 		close(fd);
 	}
 }
@@ -195,7 +199,7 @@ worker_refuses_what_is_no_listener_of_a_proxy(void **state)
 	tell(OP_ENTRY, SLICE("\0\0\0\2\0"), &good, 1); /* has no program */
 	want_unserved(&at, n);
 	tell_entry(SLICE(""), &good, 1);
-	want_served(&at, n);
+	want_served(&at, n, SOCKS5_OPEN);
 	close(good);
 	close(pair[0]);
 	close(pair[1]);
