@@ -17,6 +17,17 @@ clock_ms(void)
 }
 
 uint64_t
+clock_coarse_ms(void)
+{
+	struct timespec t;
+
+	if (set_ms != 0)
+		return set_ms;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+uint64_t
 clock_wall_us(void)
 {
 	struct timespec t;

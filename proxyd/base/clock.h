@@ -10,6 +10,9 @@
 /* Milliseconds that only grow; the start is arbitrary. */
 uint64_t clock_ms(void);
 
+/* The same, up to a tick of the kernel (1 to 10 ms) behind, and cheaper. */
+uint64_t clock_coarse_ms(void);
+
 /* Microseconds since 1970, UTC. */
 uint64_t clock_wall_us(void);
 

@@ -6,18 +6,27 @@
 
 #define NOT_SET UINT64_MAX
 
+/*
+ * At the latest then a timer that is new wakes for the first time, so that what
+ * is set anew and anew, now shorter and now longer, is put into the queue once.
+ */
+#define FIRST_WAKE_MS 10000
+
+/* Below it a tick of the kernel is too much to be early. */
+#define SHORT_MS 1000
+
 static LIST_HEAD(, timer) timers = LIST_HEAD_INITIALIZER(timers);
 
 static void
-wake_at(struct timer *t, uint64_t now)
+wake_at(struct timer *t, uint64_t at, uint64_t now)
 {
-	uint64_t ms = t->due_ms > now ? t->due_ms - now : 0;
+	uint64_t ms = at > now ? at - now : 0;
 	const struct timeval tv = {
 		.tv_sec = (time_t)(ms / 1000),
 		.tv_usec = (suseconds_t)(ms % 1000 * 1000),
 	};
 
-	t->wake_ms = t->due_ms;
+	t->wake_ms = at;
 	event_add(t->event, &tv);
 }
 
@@ -31,7 +40,7 @@ on_event(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	if (t->due_ms == NOT_SET)
 		return;
 	if (t->due_ms > now) {
-		wake_at(t, now);
+		wake_at(t, t->due_ms, now);
 		return;
 	}
 	t->due_ms = NOT_SET;
@@ -68,11 +77,12 @@ timer_release(struct timer *t)
 void
 timer_set(struct timer *t, uint64_t ms)
 {
-	uint64_t now = clock_ms();
+	uint64_t now = ms < SHORT_MS ? clock_ms() : clock_coarse_ms();
 
 	t->due_ms = now + ms;
 	if (t->wake_ms > t->due_ms)
-		wake_at(t, now);
+		wake_at(t, now + (ms < FIRST_WAKE_MS ? ms : FIRST_WAKE_MS),
+		    now);
 }
 
 void

@@ -2,7 +2,7 @@
 /*
  * A deadline on the monotonic clock of base/clock.h.  Setting one anew to a
  * later time is a store, not a change of the event queue: idle limits are set
- * anew with every byte.
+ * anew with every byte.  A second or more may end a tick of the kernel early.
  */
 #ifndef NET_TIMER_H
 #define NET_TIMER_H

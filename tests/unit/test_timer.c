@@ -69,6 +69,37 @@ timer_set_anew_replaces_and_stop_forgets(void **state)
 	clock_set(0, 0);
 }
 
+/* The phases of an exchange are of 10 s and more, each its own. */
+static void
+timer_is_put_into_the_queue_once(void **state)
+{
+	(void)state;
+	enum err err;
+	struct loop *l = loop_new(&err);
+	struct timer t;
+
+	clock_set(1000, 1);
+	n_due = 0;
+	assert_int_equal(timer_init(&t, l, on_due, NULL, &err), 0);
+	timer_set(&t, 300000);
+	assert_int_equal(t.wake_ms, 11000);
+	timer_set(&t, 15000);
+	timer_set(&t, 10000);
+	timer_set(&t, 900000);
+	assert_int_equal(t.wake_ms, 11000);
+	timer_set(&t, 3000); /* sooner: that cannot wait */
+	assert_int_equal(t.wake_ms, 4000);
+	clock_set(3999, 1);
+	timer_fire_due();
+	assert_int_equal(n_due, 0);
+	clock_set(4000, 1);
+	timer_fire_due();
+	assert_int_equal(n_due, 1);
+	timer_release(&t);
+	loop_free(l);
+	clock_set(0, 0);
+}
+
 /* On the real clock, by the loop: shortened, then lengthened meanwhile. */
 static void
 timer_fires_from_the_loop(void **state)
@@ -98,6 +129,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timer_fires_once_when_it_is_due),
 		cmocka_unit_test(timer_set_anew_replaces_and_stop_forgets),
+		cmocka_unit_test(timer_is_put_into_the_queue_once),
 		cmocka_unit_test(timer_fires_from_the_loop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
