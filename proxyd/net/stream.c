@@ -31,6 +31,23 @@ stream_kick(struct stream *s)
 		event_active(s->kick, EV_TIMEOUT, 1);
 }
 
+/*
+ * Add or remove an event, if that is not so already: asked at every turn.
+ */
+static void
+arm(struct stream *s, short what, bool wanted)
+{
+	struct event *e = what == EV_READ ? s->readable : s->writable;
+	bool *armed = what == EV_READ ? &s->reads : &s->writes;
+
+	if (*armed == wanted)
+		return;
+	if (!wanted)
+		event_del(e);
+	/* Without memory it is tried again with the next turn. */
+	*armed = wanted && event_add(e, NULL) == 0;
+}
+
 static void
 break_off(struct stream *s)
 {
@@ -162,13 +179,10 @@ want_events(struct stream *s)
 	if (s->fd < 0)
 		return;
 	if (waits_for(s, STREAM_IO_READ))
-		event_add(s->readable, NULL);
+		arm(s, EV_READ, true);
 	else if (s->broken || s->ended)
-		event_del(s->readable);
-	if (waits_for(s, STREAM_IO_WRITE))
-		event_add(s->writable, NULL);
-	else
-		event_del(s->writable);
+		arm(s, EV_READ, false);
+	arm(s, EV_WRITE, waits_for(s, STREAM_IO_WRITE));
 }
 
 /* `what`: the events of the descriptor that fired. */
@@ -205,7 +219,7 @@ on_readable(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	struct stream *s = arg;
 
 	if (!s->raw && !waits_for(s, STREAM_IO_READ))
-		event_del(s->readable);
+		arm(s, EV_READ, false);
 	stream_run(s, EV_READ);
 }
 
@@ -343,22 +357,13 @@ stream_make_raw(struct stream *s)
 	close_resets(s, true);
 }
 
-static void
-want(struct event *e, bool wanted)
-{
-	if (wanted)
-		event_add(e, NULL);
-	else
-		event_del(e);
-}
-
 void
 stream_want(struct stream *s, bool read, bool write)
 {
 	if (s->fd < 0)
 		return;
-	want(s->readable, read && !s->broken);
-	want(s->writable, write && !s->broken);
+	arm(s, EV_READ, read && !s->broken);
+	arm(s, EV_WRITE, write && !s->broken);
 }
 
 void
@@ -455,8 +460,8 @@ stream_detach(struct stream *s)
 
 	if (fd < 0)
 		return -1;
-	event_del(s->readable);
-	event_del(s->writable);
+	arm(s, EV_READ, false);
+	arm(s, EV_WRITE, false);
 	s->fd = -1;
 	s->broken = true;
 	return fd;
@@ -475,8 +480,8 @@ stream_close(struct stream *s)
 	if (s->raw && !s->broken)
 		close_resets(s, false);
 	if (s->fd >= 0) {
-		event_del(s->readable);
-		event_del(s->writable);
+		arm(s, EV_READ, false);
+		arm(s, EV_WRITE, false);
 	}
 	if (s->kick != NULL)
 		event_del(s->kick);

@@ -50,6 +50,7 @@ struct stream {
 	struct stream_buf in, out;
 	uint64_t n_in, n_out; /* bytes since the start, for the record */
 	uint64_t tag;	      /* the owner's own; goes along with the stream */
+	bool reads, writes;   /* that event is added */
 	bool ready;	      /* the handshake is over */
 	bool ended;	      /* the peer announced its end */
 	bool want_shut, shut; /* our end: wanted, announced */
