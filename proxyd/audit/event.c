@@ -295,10 +295,10 @@ event_encode(const struct event *e, uint8_t *out, size_t max)
 	struct wr w = wr_of(out, max);
 
 	wr_u8(&w, (uint8_t)e->kind);
-	for (int i = 0; i < FIELD_COUNT; i++) {
+	/* Half of the fields of a request are there: from one to the next. */
+	for (uint64_t left = e->set; left != 0; left &= left - 1) {
+		int i = __builtin_ctzll(left);
 		enum event_field field = (enum event_field)i;
-		if (!event_has(e, field))
-			continue;
 		wr_u8(&w, (uint8_t)i);
 		if (fields[i].type == TEXT)
 			put_text(&w, field, e->text[i]);

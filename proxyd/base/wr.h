@@ -37,11 +37,12 @@ wr_bytes(struct wr *w, struct slice s)
 static inline void
 wr_number(struct wr *w, uint64_t v, size_t n)
 {
-	uint8_t b[8];
-
+	if (w->bad || n > w->max - w->n) {
+		w->bad = true;
+		return;
+	}
 	for (size_t i = 0; i < n; i++)
-		b[i] = (uint8_t)(v >> (8 * (n - 1 - i)));
-	wr_bytes(w, (struct slice){ b, n });
+		w->p[w->n++] = (uint8_t)(v >> (8 * (n - 1 - i)));
 }
 
 static inline void
