@@ -10,6 +10,7 @@
 #include "priv/role.h"
 #include "proxyd/roles.h"
 #include "proxyd/worker.h"
+#include "tls/blocks.h"
 
 /* For records that are still on their way when the monitor is gone; and before
  * those, for bytes of clients that are gone, too. */
@@ -270,6 +271,7 @@ worker_main(void)
 
 	signal(SIGPIPE, SIG_IGN);
 	mallopt(M_TRIM_THRESHOLD, KEPT_HEAP);
+	(void)blocks_use();
 	if (isolate_role(ROLE_WORKER) != 0 || set_up(&worker) != 0 ||
 	    isolate_last(ROLE_WORKER) != 0)
 		return 1;
