@@ -257,3 +257,15 @@ build_ruleset(const struct ruleset *set, bool replace, struct batch *b)
 	end(b, nftnl_batch_end(b->bytes + b->n, b->seq));
 	return 0;
 }
+
+int
+build_clear(struct batch *b)
+{
+	memset(b, 0, sizeof(*b));
+	end(b, nftnl_batch_begin(b->bytes, b->seq));
+	if (put_table(b, NFT_MSG_NEWTABLE, NLM_F_CREATE) == -1 ||
+	    put_table(b, NFT_MSG_DELTABLE, 0) == -1)
+		return -1;
+	end(b, nftnl_batch_end(b->bytes + b->n, b->seq));
+	return 0;
+}

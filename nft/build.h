@@ -30,4 +30,7 @@ struct batch {
 MUST_USE int build_ruleset(const struct ruleset *set, bool replace,
     struct batch *batch);
 
+/* Take our table away, also where there is none; -1: it does not fit. */
+MUST_USE int build_clear(struct batch *batch);
+
 #endif

@@ -5,6 +5,7 @@
  * 2.  It reads nothing but its arguments and the kernel's answers.
  *
  *	duenna-nft netns-empty TCP-PORT DNS-PORT	load the rules
+ *	duenna-nft clear	take them away; none there is fine, too
  *	duenna-nft counters	"udp N", "icmp N", "other N" on standard output
  *
  * Exit status 0, 1 with one line on standard error, 2 usage.
@@ -73,6 +74,18 @@ netns_empty(const char *tcp, const char *dns)
 }
 
 static int
+clear(void)
+{
+	static struct batch batch;
+	uint32_t at;
+
+	if (build_clear(&batch) == 0 && talk_batch(&batch, &at) == 0)
+		return 0;
+	fprintf(stderr, "%s\n", strerror(errno));
+	return 1;
+}
+
+static int
 counters(void)
 {
 	uint64_t packets[COUNTER_COUNT];
@@ -93,11 +106,14 @@ main(int argc, char **argv)
 
 	if (argc == 4 && strcmp(argv[1], "netns-empty") == 0)
 		status = netns_empty(argv[2], argv[3]);
+	else if (argc == 2 && strcmp(argv[1], "clear") == 0)
+		status = clear();
 	else if (argc == 2 && strcmp(argv[1], "counters") == 0)
 		status = counters();
 	if (status == 2)
 		fprintf(stderr,
 		    "usage: duenna-nft netns-empty TCP-PORT DNS-PORT\n"
+		    "       duenna-nft clear\n"
 		    "       duenna-nft counters\n");
 	return status;
 }

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ns/inlet.h"
 #include "ns/netns.h"
 #include "ns/pass.h"
 #include "ns/setup.h"
@@ -61,9 +62,9 @@ take(struct netns *ns, const struct setup_done *done, const int *fd)
 	ns->user_fd = fd[0];
 	ns->net_fd = fd[1];
 	for (size_t i = 0; i < NETNS_SOCKET_COUNT; i++) {
-		bool v6 = i == NETNS_TCP6 || i == NETNS_DNS_UDP6 ||
-		    i == NETNS_DNS_TCP6;
-		ns->socket[i] = v6 && !done->has_ipv6 ? -1 : fd[n++];
+		bool made =
+		    done->has_ipv6 || !inlet_is_ipv6((enum netns_socket)i);
+		ns->socket[i] = made ? fd[n++] : -1;
 	}
 	ns->tcp_port = done->tcp_port;
 	ns->dns_port = done->dns_port;

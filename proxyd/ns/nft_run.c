@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -59,6 +60,8 @@ run(const char *path, char *const *argv, int out)
 {
 	char *empty[] = { NULL };
 
+	/* Who was cancelled loads nothing afterwards. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
 	int null = open("/dev/null", O_RDWR);

@@ -57,6 +57,12 @@ def test_loading_again_replaces_and_leaves_others_alone():
         == want
 
 
+def test_clear_takes_ours_away_and_no_other():
+    done = in_new_netns('"$1" clear && nft add table ip other && '
+                        '"$1" netns-empty 1 2 && "$1" clear && nft list tables')
+    assert (done.returncode, done.stdout) == (0, 'table ip other\n'), done
+
+
 def test_counters_are_read():
     done = in_new_netns('ip link set lo up; ip addr add 198.18.0.1 dev lo;'
                         '"$1" netns-empty 1 2; echo x > /dev/udp/9 2>/dev/null;'
@@ -71,7 +77,8 @@ def test_errors_are_one_line_and_a_status():
     assert (done.returncode, done.stdout) == (0, 'udp 0\nicmp 0\nother 0\n')
     for arguments in ('', 'netns-empty', 'netns-empty 0 1',
                       'netns-empty 1 65536', 'netns-empty 1 2 3',
-                      'netns-empty -1 2', 'netns-empty 1 x', 'counters x'):
+                      'netns-empty -1 2', 'netns-empty 1 x', 'counters x',
+                      'clear x'):
         done = in_new_netns('"$1" ' + arguments)
         assert done.returncode == 2, arguments
         assert done.stderr.startswith('usage'), arguments
