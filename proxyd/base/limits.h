@@ -131,6 +131,7 @@
 	X(CONTROL_IDLE_MS, 60000, "a connection to the control socket without a call, or that takes no answer") \
 	X(CONTROL_CONNECTIONS, 64, "connections of a user to the control socket") \
 	X(CONTROL_ANSWER_SIZE, 67108864, "one answer over it")                \
+	X(CONFIG_SANDBOXES, 4096, "sandboxes that the configuration names")   \
 	X(SOCKET_BUFFER, 262144, "send and receive buffer of an accepted socket")
 /* clang-format on */
 

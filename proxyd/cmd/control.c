@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
-#include "control/parts.h"
+#include "priv/parts.h"
 
 #define SEE                                               \
 	"--control PATH  the socket, else " CTL_PATH "\n" \

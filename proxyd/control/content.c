@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/nearest.h"
 #include "control/content.h"
-#include "control/parts.h"
+#include "priv/parts.h"
 
 static void *
 take_memory(size_t n)

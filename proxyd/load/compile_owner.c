@@ -130,6 +130,21 @@ put_ca(struct build *b, const struct load_ca *ca)
 	}
 }
 
+static void
+put_serve(struct build *b, const struct load_owner_text *t)
+{
+	for (uint32_t i = 0; i < t->n_sandboxes; i++) {
+		build_string(b, OWNED_SANDBOXES, t->sandboxes[i].body);
+		build_string(b, OWNED_SANDBOXES, t->sandboxes[i].token);
+		put_place(b, OWNED_SANDBOXES, &t->sandboxes[i].at);
+	}
+	for (uint32_t i = 0; i < t->n_groups; i++) {
+		build_word(b, OWNED_GROUPS, t->groups[i].right);
+		build_string(b, OWNED_GROUPS, t->groups[i].name);
+		put_place(b, OWNED_GROUPS, &t->groups[i].at);
+	}
+}
+
 bool
 compile_owner(const struct load_owner_text *t, struct buf *image)
 {
@@ -145,6 +160,7 @@ compile_owner(const struct load_owner_text *t, struct buf *image)
 		put_upstream(&b, &t->upstreams[i]);
 	put_rest(&b, t);
 	put_ca(&b, &t->ca);
+	put_serve(&b, t);
 	bool good = build_finish(&b, &inside_owner, SLICE(""), no_key, image);
 	build_release(&b);
 	return good;

@@ -64,6 +64,20 @@ struct load_ca {
 	struct load_at named[OWNER_CA_KINDS + 1]; /* the last: the key */
 };
 
+/* Of a gateway. */
+struct load_sandbox {
+	struct load_at at;
+	struct slice name;
+	struct slice body;  /* priv/control.h */
+	struct slice token; /* path of the file that has it, or empty */
+};
+
+struct load_group {
+	struct load_at at;
+	struct slice name;
+	uint32_t right; /* enum control_right */
+};
+
 struct load_owner_text {
 	struct load_credential *credentials;
 	uint32_t n_credentials;
@@ -82,6 +96,10 @@ struct load_owner_text {
 	struct load_at required_at; /* of the key `required`; line 0: none */
 	bool gaps;		    /* it is false */
 	struct load_ca ca;
+	struct load_sandbox *sandboxes;
+	uint32_t n_sandboxes;
+	struct load_group *groups;
+	uint32_t n_groups;
 };
 
 /* What the readers below have in hand. */
@@ -100,6 +118,8 @@ void read_owner_file(struct read_owner *o, const struct doc_node *root);
 void read_credentials(struct read_owner *o, const struct doc_node *node);
 void read_upstream(struct read_owner *o, const struct doc_node *node);
 void read_ca(struct read_owner *o, const struct doc_node *node);
+void read_sandboxes(struct read_owner *o, const struct doc_node *node);
+void read_control(struct read_owner *o, const struct doc_node *node);
 
 /* Kind and slot of the credential that `node` is, and its `secret:`, into
  * `c`; read_slot wants the kind. */

@@ -10,7 +10,8 @@ static const struct read_key file_keys[] = {
 	{ "upstream", READ_HERE },
 	{ "files", READ_HERE },
 	{ "environment", READ_HERE },
-	{ "sandboxes", READ_LATER },
+	{ "sandboxes", READ_HERE },
+	{ "control", READ_HERE },
 	{ "dns", READ_HERE },
 	{ "audit", READ_HERE },
 	{ "ca", READ_HERE },
@@ -274,9 +275,10 @@ read_owner_file(struct read_owner *o, const struct doc_node *root)
 	static void (*const readers[])(struct read_owner *,
 	    const struct doc_node *) = { read_credentials, read_private,
 		read_upstream, read_files, read_environment, read_dns,
-		read_audit, read_ca };
+		read_audit, read_ca, read_sandboxes, read_control };
 	static const char *const keys[] = { "credentials", "private",
-		"upstream", "files", "environment", "dns", "audit", "ca" };
+		"upstream", "files", "environment", "dns", "audit", "ca",
+		"sandboxes", "control" };
 
 	if (is_policy_file(root))
 		return;

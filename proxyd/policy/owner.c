@@ -20,6 +20,8 @@ static const uint32_t words[OWNER_TABLES] = {
 	[OWNED_ENVIRONMENT] = VARIABLE_WORDS,
 	[OWNED_WORDS] = ARGUMENT_WORDS,
 	[OWNED_AUTHORITIES] = AUTHORITY_WORDS,
+	[OWNED_SANDBOXES] = SANDBOX_WORDS,
+	[OWNED_GROUPS] = GROUP_WORDS,
 };
 
 /* clang-format off */
@@ -80,6 +82,12 @@ static const struct image_check checks[] = {
 	{ OWNED_AUTHORITIES, AUTHORITY_KIND, CHECK_BELOW, OWNER_CA_KINDS + 1 },
 	{ OWNED_AUTHORITIES, AUTHORITY_BYTES_S, CHECK_STRING, 0 },
 	{ OWNED_AUTHORITIES, AUTHORITY_FILE_S, CHECK_STRING, 0 },
+	{ OWNED_SANDBOXES, SANDBOX_BODY_S, CHECK_STRING, 0 },
+	{ OWNED_SANDBOXES, SANDBOX_TOKEN_S, CHECK_STRING, 0 },
+	{ OWNED_SANDBOXES, SANDBOX_FILE_S, CHECK_STRING, 0 },
+	{ OWNED_GROUPS, GROUP_RIGHT, CHECK_BELOW, 5 },
+	{ OWNED_GROUPS, GROUP_NAME_S, CHECK_STRING, 0 },
+	{ OWNED_GROUPS, GROUP_FILE_S, CHECK_STRING, 0 },
 };
 /* clang-format on */
 
@@ -389,4 +397,40 @@ struct slice
 owner_environment(const struct owner *o, uint32_t i)
 {
 	return image_string(&o->image, OWNED_ENVIRONMENT, i, VARIABLE_NAME_S);
+}
+
+uint32_t
+owner_n_sandboxes(const struct owner *o)
+{
+	return image_count(&o->image, OWNED_SANDBOXES);
+}
+
+struct owner_sandbox
+owner_sandbox(const struct owner *o, uint32_t i)
+{
+	const struct image *m = &o->image;
+
+	return (struct owner_sandbox){
+		.body = image_string(m, OWNED_SANDBOXES, i, SANDBOX_BODY_S),
+		.token = image_string(m, OWNED_SANDBOXES, i, SANDBOX_TOKEN_S),
+		.at = place_of(o, OWNED_SANDBOXES, i, SANDBOX_FILE_S),
+	};
+}
+
+uint32_t
+owner_n_groups(const struct owner *o)
+{
+	return image_count(&o->image, OWNED_GROUPS);
+}
+
+struct owner_group
+owner_group(const struct owner *o, uint32_t i)
+{
+	const struct image *m = &o->image;
+
+	return (struct owner_group){
+		.right = image_word(m, OWNED_GROUPS, i, GROUP_RIGHT),
+		.name = image_string(m, OWNED_GROUPS, i, GROUP_NAME_S),
+		.at = place_of(o, OWNED_GROUPS, i, GROUP_FILE_S),
+	};
 }

@@ -136,6 +136,29 @@ struct slice owner_ca_key(const struct owner *o);
 /* Where they are named; of the key: OWNER_CA_KINDS. */
 struct owner_place owner_ca_place(const struct owner *o, enum owner_ca which);
 
+/*
+ * `sandboxes:` of a gateway, in the form that control_attach_read() of
+ * priv/control.h reads, and where they are named.
+ */
+struct owner_sandbox {
+	struct slice body;
+	struct slice token; /* path of the file with a proxy's, or empty */
+	struct owner_place at;
+};
+
+uint32_t owner_n_sandboxes(const struct owner *o);
+struct owner_sandbox owner_sandbox(const struct owner *o, uint32_t i);
+
+/* `control:`: a right over the control socket, and a group that has it. */
+struct owner_group {
+	uint32_t right;	   /* one enum control_right of priv/control.h */
+	struct slice name; /* or its number */
+	struct owner_place at;
+};
+
+uint32_t owner_n_groups(const struct owner *o);
+struct owner_group owner_group(const struct owner *o, uint32_t i);
+
 /* `audit: {required: false}`: what cannot be written is counted, not refused. */
 bool owner_allows_gaps(const struct owner *o);
 

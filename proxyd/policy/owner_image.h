@@ -31,6 +31,8 @@ enum owner_table {
 	OWNED_ENVIRONMENT,
 	OWNED_WORDS, /* of secrets' commands, and what they may pass */
 	OWNED_AUTHORITIES,
+	OWNED_SANDBOXES, /* of a gateway, as are the groups */
+	OWNED_GROUPS,
 	OWNER_TABLES
 };
 
@@ -124,6 +126,24 @@ enum authority_word {
 	AUTHORITY_LINE = AUTHORITY_FILE_S + 2,
 	AUTHORITY_COLUMN,
 	AUTHORITY_WORDS
+};
+
+enum sandbox_word {
+	SANDBOX_BODY_S,			      /* priv/control.h has the form */
+	SANDBOX_TOKEN_S = SANDBOX_BODY_S + 2, /* path, or empty */
+	SANDBOX_FILE_S = SANDBOX_TOKEN_S + 2,
+	SANDBOX_LINE = SANDBOX_FILE_S + 2,
+	SANDBOX_COLUMN,
+	SANDBOX_WORDS
+};
+
+enum group_word {
+	GROUP_RIGHT, /* enum control_right of priv/control.h */
+	GROUP_NAME_S,
+	GROUP_FILE_S = GROUP_NAME_S + 2,
+	GROUP_LINE = GROUP_FILE_S + 2,
+	GROUP_COLUMN,
+	GROUP_WORDS
 };
 
 enum argument_word {

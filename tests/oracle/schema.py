@@ -29,6 +29,8 @@ MAPPINGS = {
     ('read_owner.c', 'dns_keys'): ('config', 'dns'),
     ('read_owner.c', 'audit_keys'): ('config', 'audit'),
     ('read_ca.c', 'ca_keys'): ('config', 'ca'),
+    ('read_serve.c', 'sandbox_keys'): ('config', 'sandbox'),
+    ('read_serve.c', 'control_keys'): ('config', 'control'),
     ('read_owner.c', 'files_keys'): ('config', 'files'),
     ('read_credential.c', 'credential_keys'): ('config', 'credential'),
     ('read_credential.c', 'place_keys'): ('config', 'place'),

@@ -7,7 +7,7 @@
 
 #include "base/attr.h"
 #include "control/content.h"
-#include "control/parts.h"
+#include "priv/parts.h"
 
 static struct control_request req;
 

@@ -14,8 +14,6 @@
 static const struct {
 	const char *name, *config, *error;
 } bad[] = {
-	{ "later", "version: 1\nsandboxes: {}\n",
-	    "owner.yaml:2:1: `sandboxes` is not in this version\n" },
 	{ "audit, a word", "version: 1\naudit: {required: no}\n",
 	    "owner.yaml:2:19: expected `true` or `false`, found `no`\n" },
 	{ "audit, a key", "version: 1\naudit: {require: false}\n",

@@ -4,8 +4,8 @@
  * and in the configuration alike.
  * Pure.
  */
-#ifndef CONTROL_PARTS_H
-#define CONTROL_PARTS_H
+#ifndef PRIV_PARTS_H
+#define PRIV_PARTS_H
 
 #include "priv/control.h"
 

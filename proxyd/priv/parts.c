@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "control/parts.h"
+#include "priv/parts.h"
 #include "base/ascii.h"
 
 /* Digits alone, no leading zero, at most `max`. */
