@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A large push takes no memory: neither one that passes, nor one whose pack is
-read, nor one that waits on disk until it was."""
+read, nor one that waits on disk until it was, nor one that is refused."""
 import contextlib
 import os
 import shutil
@@ -54,6 +54,9 @@ for k in passed proven held; do
     held $k
     git -C w push -q https://$H/much/$k HEAD:refs/heads/agent/x
 done
+held refused
+! git -C w push -q https://$H/much/passed HEAD:refs/tags/x 2>said
+grep -q 'remote rejected' said
 held end
 git -C w rev-parse HEAD
 '''
@@ -82,12 +85,12 @@ def push_all(bed, host, size, of_http2):
                         'receive.unpackLimit', '1'], check=True)
     held = Held(here, SCRIPT % (host, size))
     most = {}
-    for name in (*paths, 'end'):
+    for name in (*paths, 'refused', 'end'):
         held.at(name)
         most[name] = memory(held.role('worker'), 'VmHWM')
         held.go(name)
     got = held.run.wait(300)
-    assert got.exit == 0 and got.reasons() == [], got
+    assert got.exit == 0 and set(got.reasons()) == {'git.ref'}, got
     for path in paths.values():
         assert subprocess.run(
             ['git', '-c', 'safe.directory=*', '-C', path, 'rev-parse',
