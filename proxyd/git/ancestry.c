@@ -8,7 +8,7 @@ struct walk {
 	const struct packs *packs;
 	struct beyond *beyond;
 	const struct oid *until; /* end as soon as this one is met; or NULL */
-	uint32_t mark;		 /* of what was met */
+	uint64_t mark;		 /* of what was met: no other walk has it */
 	/* Where a walk ends that goes to another one's commits, or NULL. */
 	const struct walk *history;
 	struct beyond *bases, *seen;
@@ -18,25 +18,17 @@ struct walk {
 	bool is_whole; /* nothing that was met lies beyond */
 };
 
-static void
-clear_marks(const struct pack *p)
-{
-	struct object *o;
-
-	for (size_t i = 0; p != NULL && (o = pack_nth(p, i)) != NULL; i++)
-		o->mark = 0;
-}
-
+/* A new mark each time: to clear those of all objects, for each ref of a push,
+ * would be work that no ceiling counts. */
 static void
 walk_init(struct walk *w, const struct packs *packs, struct beyond *beyond)
 {
+	static uint64_t last_mark;
+
 	*w = (struct walk){ .packs = packs,
 		.beyond = beyond,
-		.mark = 1,
+		.mark = ++last_mark,
 		.is_whole = true };
-	clear_marks(packs->pushed);
-	for (size_t i = 0; i < packs->n_answers; i++)
-		clear_marks(packs->answers[i]);
 }
 
 static bool
@@ -88,14 +80,14 @@ meet(struct walk *w, const struct oid *id)
 		return;
 	}
 	if (w->seen != NULL && w->seen->n < LIMIT_PROOF_ASKS &&
-	    (o == NULL || o->mark == 0))
+	    (o == NULL || o->mark != w->mark))
 		beyond_add(w->seen, id);
 	if (o == NULL) {
 		beyond_add(w->beyond, id);
 		w->is_whole = false;
 		return;
 	}
-	if (o->mark != 0)
+	if (o->mark == w->mark)
 		return;
 	o->mark = w->mark;
 	if (!push(w, o))
@@ -165,17 +157,13 @@ ancestry_meets(const struct packs *packs, const struct oid *tip,
 	struct walk history, w;
 
 	walk_init(&history, packs, &known);
-	history.mark = 2;
 	meet(&history, head);
 	walk_on(&history);
 	ends->walked = known.walked;
-	w = (struct walk){ .packs = packs,
-		.beyond = ends,
-		.mark = 1,
-		.history = &history,
-		.bases = bases,
-		.seen = seen,
-		.is_whole = true };
+	walk_init(&w, packs, ends);
+	w.history = &history;
+	w.bases = bases;
+	w.seen = seen;
 	meet(&w, tip);
 	walk_on(&w);
 }
@@ -199,7 +187,7 @@ ancestry_covers(const struct packs *packs, const struct oid *tips, size_t n,
 		meet(&w, &tips[i]);
 	walk_on(&w);
 	for (size_t i = 0; (o = pack_nth(p, i)) != NULL; i++) {
-		if (o->kind != OBJECT_TREE && o->mark == 0) {
+		if (o->kind != OBJECT_TREE && o->mark != w.mark) {
 			*stray = o->id;
 			return PROOF_NO;
 		}

@@ -43,7 +43,7 @@ struct object {
 	uint64_t at;   /* offset of its entry in the pack */
 	uint8_t *p;    /* owned; its content */
 	size_t n;      /* bytes of it */
-	uint32_t mark; /* for whoever walks; 0 at first */
+	uint64_t mark; /* of the walk that met it last; 0 at first */
 };
 
 static inline struct slice

@@ -86,6 +86,35 @@ ancestry_of_a_whole_history_is_shown_not_to_be(void **state UNUSED)
 	world_release(&w);
 }
 
+/* Of a push of many refs each walk would go through all of its objects. */
+static void
+ancestry_touches_what_it_walks_through_alone(void **state UNUSED)
+{
+	struct beyond beyond = { 0 };
+	struct world w;
+
+	world_init(&w);
+	struct oid a = put(&w, NULL, 0, "\na");
+	struct oid b = put(&w, NULL, 0, "\nb");
+	struct oid ab[] = { a, b };
+	struct oid tip = put(&w, ab, 2, "\nmerge");
+	world_read(&w);
+	assert_int_equal(ancestry_descends(&w.packs, &tip, &server, &beyond),
+	    PROOF_NO);
+	uint64_t mark = packs_find(&w.packs, &b)->mark;
+	assert_int_not_equal(mark, 0);
+	assert_int_equal(ancestry_descends(&w.packs, &a, &server, &beyond),
+	    PROOF_NO);
+	assert_int_equal(packs_find(&w.packs, &b)->mark, mark);
+	assert_int_not_equal(packs_find(&w.packs, &a)->mark, mark);
+	/* and what another has met is met again */
+	assert_int_equal(ancestry_descends(&w.packs, &tip, &a, &beyond),
+	    PROOF_YES);
+	assert_int_equal(ancestry_descends(&w.packs, &tip, &b, &beyond),
+	    PROOF_YES);
+	world_release(&w);
+}
+
 /* Parent lines that git does not read show nothing (GT-94). */
 static void
 ancestry_is_not_shown_by_other_lines(void **state UNUSED)
@@ -232,6 +261,7 @@ main(void)
 		cmocka_unit_test(ancestry_is_shown_by_the_parents),
 		cmocka_unit_test(
 		    ancestry_of_a_whole_history_is_shown_not_to_be),
+		cmocka_unit_test(ancestry_touches_what_it_walks_through_alone),
 		cmocka_unit_test(ancestry_is_not_shown_by_other_lines),
 		cmocka_unit_test(ancestry_of_a_commit_without_its_base_is_open),
 		cmocka_unit_test(ancestry_of_a_push_without_a_pack_is_open),
