@@ -105,8 +105,8 @@
 	X(PUSH_OPTIONS, 100, "push options of a push")                         \
 	X(PACK_OBJECTS, 1000000, "objects of a pack that a rule looks at")     \
 	X(PACK_LOOK_SIZE, 2097152, "a commit, tag or tree that is looked at, or its delta") \
-	X(PACK_COMMITS_SIZE, 8388608, "commits and tags that are kept of a pack") \
-	X(PACK_TREES_SIZE, 8388608, "trees that are kept of a pack")           \
+	X(PACK_COMMITS_SIZE, 8388608, "commits and tags that are kept of a pack; and of all answers about it together") \
+	X(PACK_TREES_SIZE, 8388608, "trees, likewise")                         \
 	X(PACK_WAITING_SIZE, 2097152, "deltas of a pack that are kept until their base comes") \
 	X(PACK_LATE_SIZE, 33554432, "what is made of those at the end of a pack") \
 	X(PACK_LATE_PASSES, 64, "how often those are gone through")            \

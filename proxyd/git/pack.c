@@ -25,7 +25,7 @@ pack_new(const struct pack_cfg *cfg, enum err *err)
 	p->cfg = *cfg;
 	if (cfg->max_objects == 0 || cfg->max_objects > LIMIT_PACK_OBJECTS)
 		p->cfg.max_objects = LIMIT_PACK_OBJECTS;
-	spool_init(&p->spool, cfg->key);
+	spool_init(&p->spool, cfg);
 	p->sum = is_sha1 ? digest_new_sha1(err) : digest_new(err);
 	p->name = is_sha1 ? digest_new_sha1(err) : digest_new(err);
 	p->has_z = inflateInit(&p->z) == Z_OK;
@@ -39,16 +39,24 @@ pack_new(const struct pack_cfg *cfg, enum err *err)
 }
 
 void
+pack_forget(struct pack *p)
+{
+	for (size_t i = 0; i < p->n_waiting; i++)
+		free(p->waiting[i].data);
+	free(p->waiting);
+	p->waiting = NULL;
+	p->n_waiting = p->waiting_cap = p->waiting_used = 0;
+	entries_release(&p->entries);
+}
+
+void
 pack_free(struct pack *p)
 {
 	if (p == NULL)
 		return;
-	for (size_t i = 0; i < p->n_waiting; i++)
-		free(p->waiting[i].data);
-	free(p->waiting);
+	pack_forget(p);
 	free(p->e.data);
 	spool_release(&p->spool);
-	entries_release(&p->entries);
 	if (p->has_z)
 		inflateEnd(&p->z);
 	digest_free(p->name);
@@ -370,6 +378,12 @@ const struct pack_facts *
 pack_facts(const struct pack *p)
 {
 	return &p->facts;
+}
+
+struct pack_kept
+pack_kept(const struct pack *p)
+{
+	return spool_kept(&p->spool);
 }
 
 struct object *

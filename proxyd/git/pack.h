@@ -52,12 +52,19 @@ object_content(const struct object *o)
 	return (struct slice){ o->p, o->n };
 }
 
+/* Bytes, with what goes with each object. */
+struct pack_kept {
+	size_t commits; /* and tags; at most PACK_COMMITS_SIZE */
+	size_t trees;	/* at most PACK_TREES_SIZE */
+};
+
 struct pack_cfg {
 	size_t id_size;	      /* OID_SHA1 or OID_SHA256 */
 	uint32_t max_objects; /* 0: PACK_OBJECTS */
 	bool strict; /* refuse a pack with a commit or tag that fsck refuses */
 	bool names;  /* remember which names are blobs': see n_unknown */
 	uint8_t key[SIPHASH_KEY_SIZE]; /* random: names are chosen by a peer */
+	struct pack_kept before;       /* what others keep of the same room */
 };
 
 struct pack_facts {
@@ -100,6 +107,9 @@ bool pack_is_done(const struct pack *p);
 struct slice pack_trailer(const struct pack *p);
 
 const struct pack_facts *pack_facts(const struct pack *p);
+
+/* What it keeps, and what others did before. */
+struct pack_kept pack_kept(const struct pack *p);
 
 /* The kept object of that name, or NULL.  Valid until the next pack_take(). */
 struct object *pack_find(const struct pack *p, const struct oid *id);

@@ -87,6 +87,9 @@ void pack_entry_hash(struct pack *p, struct slice in);
 /* All of p->e was inflated. */
 MUST_USE enum parse pack_entry_end(struct pack *p, struct parse_fail *fail);
 
+/* What only reading it needs. */
+void pack_forget(struct pack *p);
+
 /* The last entry has ended: deltas that came before their bases. */
 MUST_USE enum parse pack_settle(struct pack *p, struct parse_fail *fail);
 

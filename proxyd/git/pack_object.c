@@ -354,5 +354,6 @@ pack_settle(struct pack *p, struct parse_fail *fail)
 	for (size_t i = 0; i < p->entries.n; i++)
 		p->facts.n_unknown +=
 		    entries_kind(&p->entries, i) == OBJECT_UNKNOWN;
+	pack_forget(p);
 	return PARSE_DONE;
 }

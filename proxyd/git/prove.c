@@ -105,9 +105,13 @@ prove_head(struct prove *p, const struct oid *head)
 struct pack *
 prove_answer(struct prove *p)
 {
+	size_t n = p->packs.n_answers;
 	enum err err;
-	struct pack *pack = pack_new(&p->cfg, &err);
 
+	/* One room for all of them: else eight would be eight times as much. */
+	if (n != 0)
+		p->cfg.before = pack_kept(p->packs.answers[n - 1]);
+	struct pack *pack = pack_new(&p->cfg, &err);
 	/* As many as there are questions, so there is room. */
 	if (pack != NULL)
 		p->packs.answers[p->packs.n_answers++] = pack;

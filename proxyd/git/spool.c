@@ -7,11 +7,16 @@
 #define OVERHEAD (2 * sizeof(struct object) + 32)
 
 void
-spool_init(struct spool *s, const uint8_t key[SIPHASH_KEY_SIZE])
+spool_init(struct spool *s, const struct pack_cfg *cfg)
 {
-	*s = (struct spool){ .room = { LIMIT_PACK_COMMITS_SIZE,
-				 LIMIT_PACK_TREES_SIZE } };
-	memcpy(s->key, key, SIPHASH_KEY_SIZE);
+	*s = (struct spool){ .kept = cfg->before };
+	memcpy(s->key, cfg->key, SIPHASH_KEY_SIZE);
+}
+
+struct pack_kept
+spool_kept(const struct spool *s)
+{
+	return s->kept;
 }
 
 void
@@ -25,18 +30,14 @@ spool_release(struct spool *s)
 	*s = (struct spool){ 0 };
 }
 
-static size_t *
-room_of(struct spool *s, enum object_kind kind)
-{
-	return &s->room[kind == OBJECT_TREE ? 1 : 0];
-}
-
 bool
 spool_has_room(const struct spool *s, enum object_kind kind, size_t n)
 {
-	size_t room = s->room[kind == OBJECT_TREE ? 1 : 0];
+	bool is_tree = kind == OBJECT_TREE;
+	size_t kept = is_tree ? s->kept.trees : s->kept.commits;
+	size_t most = is_tree ? LIMIT_PACK_TREES_SIZE : LIMIT_PACK_COMMITS_SIZE;
 
-	return room >= OVERHEAD && n <= room - OVERHEAD;
+	return kept + OVERHEAD <= most && n <= most - kept - OVERHEAD;
 }
 
 static uint64_t
@@ -102,7 +103,8 @@ spool_put(struct spool *s, const struct object *o)
 		return SPOOL_TWICE;
 	if (!spool_has_room(s, o->kind, o->n) || !grow(s))
 		return SPOOL_FULL;
-	*room_of(s, o->kind) -= o->n + OVERHEAD;
+	*(o->kind == OBJECT_TREE ? &s->kept.trees : &s->kept.commits) +=
+	    o->n + OVERHEAD;
 	s->objects[s->n] = *o;
 	index_put(&s->by_id, hash_id(s, &o->id), s->n);
 	index_put(&s->by_at, hash_at(s, o->at), s->n);

@@ -20,7 +20,7 @@ struct spool {
 	struct object *objects; /* owned, and so are their contents */
 	size_t n, cap;
 	struct spool_index by_id, by_at;
-	size_t room[2]; /* bytes left: for commits and tags; for trees */
+	struct pack_kept kept;
 	uint8_t key[SIPHASH_KEY_SIZE];
 };
 
@@ -30,8 +30,11 @@ enum spool_put {
 	SPOOL_TWICE, /* it has an object of that name */
 };
 
-void spool_init(struct spool *s, const uint8_t key[SIPHASH_KEY_SIZE]);
+void spool_init(struct spool *s, const struct pack_cfg *cfg);
 void spool_release(struct spool *s);
+
+/* As pack_kept(). */
+struct pack_kept spool_kept(const struct spool *s);
 
 /* Is there room for an object of `n` bytes? */
 bool spool_has_room(const struct spool *s, enum object_kind kind, size_t n);

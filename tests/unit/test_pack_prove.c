@@ -326,6 +326,56 @@ prove_compares_with_nothing_where_there_is_no_head(void **state UNUSED)
 	}
 }
 
+/* Into the answer to a question: a tree of one MiB, unlike the others. */
+static struct pack *
+answer_with_tree(struct push *p, uint8_t unlike, struct oid *id)
+{
+	static uint8_t tree[1 << 20] = "100644 ";
+	struct pack *answer = prove_answer(p->prove);
+	struct parse_fail fail;
+	enum parse got;
+	struct bed b;
+
+	assert_non_null(answer);
+	for (size_t i = 7; i < sizeof(tree); i++)
+		tree[i] = (uint8_t)(i * i * i >> 5 | 1);
+	tree[7] = unlike;
+	bed_init(&b, OID_SHA1);
+	*id = bed_put(&b, OBJECT_TREE, slice_of(tree, sizeof(tree)));
+	struct slice in = bed_end(&b);
+	do {
+		size_t used, pass;
+		got = pack_take(answer, in, &used, &pass, &fail);
+		in = slice_from(in, used);
+	} while (got == PARSE_MORE && in.n != 0);
+	assert_int_equal(got, PARSE_DONE);
+	bed_release(&b);
+	return answer;
+}
+
+/* Eight answers keep no more than one does. */
+static void
+prove_has_one_room_for_all_answers(void **state UNUSED)
+{
+	struct pack_kept kept = { 0 };
+	size_t n = 0;
+	struct push p;
+
+	push_init(&p);
+	push_begin(&p);
+	for (uint8_t i = 1; i <= LIMIT_PROOF_QUESTIONS; i++) {
+		struct oid id;
+		struct pack *answer = answer_with_tree(&p, i, &id);
+		n += pack_find(answer, &id) != NULL;
+		kept = pack_kept(answer);
+		assert_true(kept.trees <= LIMIT_PACK_TREES_SIZE);
+	}
+	assert_int_equal(n, LIMIT_PACK_TREES_SIZE / (1 << 20) - 1);
+	assert_true(kept.trees > n << 20);
+	assert_int_equal(kept.commits, 0);
+	push_release(&p);
+}
+
 int
 main(void)
 {
@@ -333,6 +383,7 @@ main(void)
 		cmocka_unit_test(
 		    prove_needs_no_question_where_the_pack_shows_it),
 		cmocka_unit_test(prove_says_what_has_to_be_read),
+		cmocka_unit_test(prove_has_one_room_for_all_answers),
 		cmocka_unit_test(prove_asks_the_upstream_once),
 		cmocka_unit_test(prove_refuses_what_is_not_answered),
 		cmocka_unit_test(prove_refuses_another_history),
