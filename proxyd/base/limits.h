@@ -101,6 +101,7 @@
 	X(LFS_ASK_SIZE, 24576, "question of LFS where objects are to be moved")  \
 	X(LFS_OBJECTS, 100, "objects in it")                                   \
 	X(PUSH_LIST_SIZE, 1048576, "command list of a push, its options included") \
+	X(PUSH_LISTS_SIZE, 8388608, "... of all pushes of a sandbox under way")  \
 	X(PUSH_COMMANDS_MOST, 1000, "commands of a push, whatever a rule says") \
 	X(PUSH_OPTIONS, 100, "push options of a push")                         \
 	X(PACK_OBJECTS, 1000000, "objects of a pack that a rule looks at")     \

@@ -116,6 +116,7 @@ pushing_free(struct pushing *p)
 		return;
 	if (p->is_counted)
 		p->r->flow->sandbox->n_pushes--;
+	p->r->flow->sandbox->push_lists -= p->n_list;
 	pushing_let_go(p);
 	if (p->has_outcome)
 		outcome_release(&p->outcome);
@@ -310,6 +311,18 @@ end_list(struct pushing *p)
 		judge(p);
 }
 
+/* What is made of a list is a few times its size, and stays as long as the
+ * push does, refused or not.  False: they are too much together. */
+static bool
+count_list(struct pushing *p, size_t n)
+{
+	struct sandbox *sb = p->r->flow->sandbox;
+
+	p->n_list += n;
+	sb->push_lists += n;
+	return sb->push_lists <= LIMIT_PUSH_LISTS_SIZE;
+}
+
 /* True: there is more to do at once. */
 static bool
 read_list(struct pushing *p)
@@ -330,7 +343,12 @@ read_list(struct pushing *p)
 			return false;
 		}
 		pushing_body_take(&p->body, used);
-		if (got == PARSE_DONE && p->list.wants_pack)
+		if (!count_list(p, used))
+			pushing_refuse(p, REASON_LIMIT_CONNS,
+			    "the lists of this sandbox's pushes that are under "
+			    "way are too long together; try again when one of "
+			    "them is over");
+		else if (got == PARSE_DONE && p->list.wants_pack)
 			judge(p);
 		else if (got == PARSE_DONE)
 			p->state = PUSHING_END;

@@ -31,6 +31,7 @@ struct pushing {
 	bool is_probe;	 /* and was answered so */
 	bool is_told;	 /* the refusal has its text */
 	bool is_counted; /* among the sandbox's pushes */
+	size_t n_list;	 /* bytes of the list, among all of the sandbox's */
 	bool is_begun;	 /* its commands' records were sent */
 	bool is_sent;	 /* enough went up that the server may act on it */
 	/* Of a whole list; point into it. */

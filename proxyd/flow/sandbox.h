@@ -65,6 +65,7 @@ struct sandbox {
 	size_t n_h2_requests; /* under way; HTTP/1 has one a flow */
 	size_t n_pushes;      /* under way ... */
 	size_t n_proofs;      /* ... whose pack is read */
+	size_t push_lists;    /* bytes of their lists, as they came */
 	uint64_t last_flow;   /* the id given last */
 	size_t n_upstreams; /* connections outward that are open or asked for */
 	struct pool *pool;  /* owned */

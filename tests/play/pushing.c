@@ -175,6 +175,36 @@ pushes_at_once_have_a_ceiling(void **state)
 	finish(&w, &b);
 }
 
+/* Of a list that is not whole nothing can be told but an error. */
+static void
+lists_of_pushes_have_a_ceiling_together(void **state)
+{
+	const struct slice body = BYTES(LIST PACK);
+	struct world w;
+	struct bed b;
+
+	(void)state;
+	begin(&w, &b);
+	w.sandbox->push_lists = LIMIT_PUSH_LISTS_SIZE - (sizeof(LIST) - 1) + 1;
+	connect_to_git(&w);
+	say_head(&w, "free", body.n);
+	say(&w, w.client, body);
+	assert_true(has(&w.client->got, SLICE("HTTP/1.1 429 ")));
+	assert_true(has(&w.records, SLICE("deny limit.conns 429")));
+	assert_int_equal(w.n_upstreams, 0);
+	w.sandbox->push_lists--;
+	connect_to_git(&w);
+	say_head(&w, "free", body.n);
+	say(&w, w.client, body);
+	assert_int_equal(w.n_upstreams, 1);
+	assert_int_equal(w.sandbox->push_lists, LIMIT_PUSH_LISTS_SIZE);
+	w.client->breaks = true;
+	world_turn(&w);
+	w.sandbox->push_lists -= LIMIT_PUSH_LISTS_SIZE - (sizeof(LIST) - 1);
+	assert_int_equal(w.sandbox->push_lists, 0);
+	finish(&w, &b);
+}
+
 static void
 packs_that_are_read_at_once_have_a_lower_one(void **state)
 {
@@ -436,6 +466,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_push_may_come_in_any_two_pieces),
 		cmocka_unit_test(pushes_at_once_have_a_ceiling),
+		cmocka_unit_test(lists_of_pushes_have_a_ceiling_together),
 		cmocka_unit_test(packs_that_are_read_at_once_have_a_lower_one),
 		cmocka_unit_test(a_pack_that_cannot_be_held_is_refused),
 		cmocka_unit_test(a_refusal_has_a_line_for_each_of_many_refs),
