@@ -96,6 +96,7 @@
 	X(GIT_HOSTS, 64, "hosts of git rules whose SSH URLs are turned to https in a run") \
 	X(PUSHES, 64, "pushes of a sandbox at once")                           \
 	X(PROOFS, 4, "... of which a rule reads the pack")                     \
+	X(PROOF_SILENT_MS, 20000, "a pack of which nothing came for so long gives its place to another") \
 	X(PUSH_COMMANDS, 100, "commands of a push, unless a rule says `max_commands`") \
 	X(PUSH_OPTION_SIZE, 1024, "one push option that a rule can name")      \
 	X(LFS_ASK_SIZE, 24576, "question of LFS where objects are to be moved")  \

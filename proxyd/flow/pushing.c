@@ -107,6 +107,7 @@ pushing_let_go(struct pushing *p)
 	p->proof = NULL;
 	hold_free(p->hold);
 	p->hold = NULL;
+	buf_release(&p->head);
 }
 
 void
@@ -220,6 +221,25 @@ needs_trailer(enum git_forge forge)
 	return forge == FORGE_FORGEJO || forge == FORGE_GITLAB;
 }
 
+/* Is it one of at most LIMIT_PROOFS?  One that stands still gives way. */
+static bool
+has_place(struct pushing *p)
+{
+	struct request *halted;
+
+	if (p->r->flow->sandbox->n_proofs <= LIMIT_PROOFS)
+		return true;
+	halted = pushing_proof_oust(p->proof);
+	if (halted == NULL)
+		return false;
+	pushing_refuse(halted->pushing, REASON_LIMIT_TIME,
+	    "the pack came to a halt, and another push waited for its place");
+	/* Refused, it is read no further: its file is free, too. */
+	hold_free(halted->pushing->hold);
+	halted->pushing->hold = NULL;
+	return true;
+}
+
 static enum reason
 prepare_pack(struct pushing *p, const char **detail)
 {
@@ -234,7 +254,7 @@ prepare_pack(struct pushing *p, const char **detail)
 		return REASON_INTERNAL;
 	if (p->proof == NULL)
 		return REASON_ALLOW;
-	if (r->flow->sandbox->n_proofs > LIMIT_PROOFS) {
+	if (!has_place(p)) {
 		*detail = "too many pushes of this sandbox are being proven; "
 			  "try again when one of them is over";
 		return REASON_LIMIT_CONNS;

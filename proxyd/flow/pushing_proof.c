@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "flow/inquire.h"
 #include "flow/pushing_proof.h"
 #include "flow/request.h"
@@ -14,12 +15,17 @@ enum asked_for {
 };
 
 struct pushing_proof {
-	struct request *r;	 /* borrowed */
+	LIST_ENTRY(pushing_proof) entry; /* of sandbox->proofs, if has_place */
+	bool has_place;
+	uint64_t moved_ms; /* by clock_ms(): bytes of the pack came last */
+	struct request *r; /* borrowed */
 	const struct push *list; /* borrowed */
 	struct prove_rule rule;
 	struct prove_command *commands; /* owned */
 	struct pack_cfg cfg;
-	struct pack *pack;	 /* owned; NULL: the push has none */
+	struct pack *pack;	     /* owned; NULL: the push has none */
+	uint8_t trailer[OID_SHA256]; /* of it, once all is shown */
+	size_t n_trailer;
 	struct prove *prove;	 /* owned; behind the pack's end */
 	struct inquire *inquire; /* owned; made for the first question */
 	enum asked_for asked;
@@ -60,12 +66,14 @@ static void
 release(struct pushing_proof *p)
 {
 	inquire_free(p->inquire);
-	if (p->prove != NULL)
-		prove_free(p->prove);
-	if (p->pack != NULL)
-		pack_free(p->pack);
+	prove_free(p->prove);
+	pack_free(p->pack);
 	free(p->commands);
 	prove_rule_release(&p->rule);
+	p->inquire = NULL;
+	p->prove = NULL;
+	p->pack = NULL;
+	p->commands = NULL;
 }
 
 static bool
@@ -82,6 +90,57 @@ start(struct pushing_proof *p)
 	if (p->list->wants_pack)
 		p->pack = pack_new(&p->cfg, &err);
 	return !p->list->wants_pack || p->pack != NULL;
+}
+
+static void
+take_place(struct pushing_proof *p)
+{
+	struct sandbox *sb = p->r->flow->sandbox;
+
+	p->moved_ms = clock_ms();
+	p->has_place = true;
+	LIST_INSERT_HEAD(&sb->proofs, p, entry);
+	sb->n_proofs++;
+}
+
+static void
+leave(struct pushing_proof *p)
+{
+	if (!p->has_place)
+		return;
+	p->has_place = false;
+	LIST_REMOVE(p, entry);
+	p->r->flow->sandbox->n_proofs--;
+}
+
+/* The one whose pack stands still for longest, and for too long; or NULL. */
+static struct pushing_proof *
+find_halted(const struct pushing_proof * not )
+{
+	struct pushing_proof *p, *found = NULL;
+	uint64_t now = clock_ms();
+
+	LIST_FOREACH(p, &not ->r->flow->sandbox->proofs, entry) {
+		if (p == not || pushing_proof_is_whole(p) ||
+		    now < p->moved_ms + LIMIT_PROOF_SILENT_MS)
+			continue;
+		if (found == NULL || p->moved_ms < found->moved_ms)
+			found = p;
+	}
+	return found;
+}
+
+struct request *
+pushing_proof_oust(struct pushing_proof *p)
+{
+	struct pushing_proof *halted = find_halted(p);
+
+	if (halted == NULL)
+		return NULL;
+	leave(halted);
+	/* Not from within another flow. */
+	rest(halted);
+	return halted->r;
 }
 
 bool
@@ -106,7 +165,7 @@ pushing_proof_new(struct request *r, const struct push *list,
 	    good && prove_wants_pack(&p->rule, p->commands, list->n_commands);
 	good = good && (!wants || start(p));
 	if (good && wants) {
-		r->flow->sandbox->n_proofs++;
+		take_place(p);
 		*proof = p;
 		return true;
 	}
@@ -121,7 +180,7 @@ pushing_proof_free(struct pushing_proof *p)
 {
 	if (p == NULL)
 		return;
-	p->r->flow->sandbox->n_proofs--;
+	leave(p);
 	release(p);
 	timer_release(&p->turn);
 	free(p);
@@ -133,6 +192,8 @@ pushing_proof_take(struct pushing_proof *p, struct slice in, size_t *used,
 {
 	enum parse got = pack_take(p->pack, in, used, pass, fail);
 
+	if (*used != 0)
+		p->moved_ms = clock_ms();
 	if (got == PARSE_MORE && *used < in.n)
 		rest(p);
 	return got;
@@ -144,16 +205,10 @@ pushing_proof_is_whole(const struct pushing_proof *p)
 	return p->pack == NULL || pack_is_done(p->pack);
 }
 
-const struct pack_facts *
-pushing_proof_facts(const struct pushing_proof *p)
-{
-	return p->pack == NULL ? NULL : pack_facts(p->pack);
-}
-
 struct slice
 pushing_proof_trailer(const struct pushing_proof *p)
 {
-	return p->pack == NULL ? (struct slice){ 0 } : pack_trailer(p->pack);
+	return slice_of(p->trailer, p->n_trailer);
 }
 
 const char *
@@ -260,6 +315,19 @@ refuse(struct prove_fail *fail, enum reason reason, const char *detail)
 	return PARSE_BAD;
 }
 
+/* All is shown.  The server may take its time with its answer. */
+static void
+end(struct pushing_proof *p)
+{
+	if (p->pack != NULL) {
+		struct slice trailer = pack_trailer(p->pack);
+		memcpy(p->trailer, trailer.p, trailer.n);
+		p->n_trailer = trailer.n;
+	}
+	release(p);
+	leave(p);
+}
+
 /* Ask prove_next() and do what it says. */
 static enum parse
 prove_on(struct pushing_proof *p, struct prove_fail *fail)
@@ -271,8 +339,10 @@ prove_on(struct pushing_proof *p, struct prove_fail *fail)
 	bool asked = next >= PROVE_ASK_OFFER && !body.failed &&
 	    ask(p, next, buf_slice(&body));
 	buf_release(&body);
-	if (next == PROVE_SHOWN)
+	if (next == PROVE_SHOWN) {
+		end(p);
 		return PARSE_DONE;
+	}
 	if (next == PROVE_REFUSED)
 		return PARSE_BAD;
 	if (!asked)

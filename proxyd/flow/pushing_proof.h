@@ -19,6 +19,13 @@ struct request;
  */
 MUST_USE bool pushing_proof_new(struct request *r, const struct push *list,
     struct pushing_proof **proof);
+
+/*
+ * There is no place left for it: whose pack came to a halt, longest ago.  That
+ * one has no place any more, is to be refused, and wakes by itself.  NULL: all
+ * of them move.
+ */
+MUST_USE struct request *pushing_proof_oust(struct pushing_proof *p);
 void pushing_proof_free(struct pushing_proof *p);
 
 /*
@@ -31,17 +38,19 @@ MUST_USE enum parse pushing_proof_take(struct pushing_proof *p, struct slice in,
 /* Others have their turn; it will wake its request by itself. */
 bool pushing_proof_is_resting(const struct pushing_proof *p);
 
-/* Was the whole pack taken; what it is like, NULL without one; its trailer. */
+/* Was the whole pack taken? */
 bool pushing_proof_is_whole(const struct pushing_proof *p);
-const struct pack_facts *pushing_proof_facts(const struct pushing_proof *p);
-struct slice pushing_proof_trailer(const struct pushing_proof *p);
 
 /*
  * The body has ended behind it: is all shown?  PARSE_MORE: the upstream was
- * asked, or it rests.  PARSE_BAD: not shown, *fail says what.
+ * asked, or it rests.  PARSE_BAD: not shown, *fail says what.  PARSE_DONE: it
+ * is not to be asked again; its memory and its place are others' now, and the
+ * pack's trailer is there.
  */
 MUST_USE enum parse pushing_proof_run(struct pushing_proof *p,
     struct prove_fail *fail);
+
+struct slice pushing_proof_trailer(const struct pushing_proof *p);
 
 /* Of the last question that had no answer: why, for people; or "". */
 const char *pushing_proof_unanswered(const struct pushing_proof *p);

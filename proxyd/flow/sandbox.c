@@ -71,6 +71,7 @@ sandbox_new(struct loop *l, const struct asks *asks, void *asks_arg,
 	placeholder_set_init(&s->placeholders);
 	LIST_INIT(&s->flows);
 	LIST_INIT(&s->links);
+	LIST_INIT(&s->proofs);
 	holds_init(s);
 	budget_init(&s->handshakes, LIMIT_HANDSHAKES_PER_S,
 	    (uint64_t)2 * LIMIT_HANDSHAKES_PER_S, clock_ms());

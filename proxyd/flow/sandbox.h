@@ -25,6 +25,7 @@
 struct flow;
 struct leaf_cache;
 struct pool;
+struct pushing_proof;
 struct search;
 
 #define SANDBOX_NAME_MAX 64   /* bytes, with a NUL */
@@ -65,8 +66,9 @@ struct sandbox {
 	size_t n_h2_requests; /* under way; HTTP/1 has one a flow */
 	size_t n_pushes;      /* under way ... */
 	size_t n_proofs;      /* ... whose pack is read */
-	size_t push_lists;    /* bytes of their lists, as they came */
-	uint64_t last_flow;   /* the id given last */
+	LIST_HEAD(proof_list, pushing_proof) proofs; /* those */
+	size_t push_lists;  /* bytes of the pushes' lists, as they came */
+	uint64_t last_flow; /* the id given last */
 	size_t n_upstreams; /* connections outward that are open or asked for */
 	struct pool *pool;  /* owned */
 	LIST_HEAD(link_list, link) links;    /* owned; see flow/link.h */
