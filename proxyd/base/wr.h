@@ -7,6 +7,8 @@
 #ifndef BASE_WR_H
 #define BASE_WR_H
 
+#include <endian.h>
+
 #include "base/slice.h"
 
 struct wr {
@@ -34,6 +36,7 @@ wr_bytes(struct wr *w, struct slice s)
 	w->n += s.n;
 }
 
+/* The `n` low bytes of `v`, 1 to 8, the highest first. */
 static inline void
 wr_number(struct wr *w, uint64_t v, size_t n)
 {
@@ -41,8 +44,9 @@ wr_number(struct wr *w, uint64_t v, size_t n)
 		w->bad = true;
 		return;
 	}
-	for (size_t i = 0; i < n; i++)
-		w->p[w->n++] = (uint8_t)(v >> (8 * (n - 1 - i)));
+	v = htobe64(v << (8 * (sizeof(v) - n)));
+	memcpy(w->p + w->n, &v, n);
+	w->n += n;
 }
 
 static inline void

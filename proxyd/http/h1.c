@@ -8,13 +8,17 @@
 static size_t
 head_length(struct slice in, size_t seen)
 {
-	static const uint8_t end[] = { '\r', '\n', '\r', '\n' };
-	size_t from = seen < sizeof(end) ? 0 : seen - sizeof(end) + 1;
-	struct slice rest = slice_from(in, from);
-	const uint8_t *p =
-	    rest.n == 0 ? NULL : memmem(rest.p, rest.n, end, sizeof(end));
+	size_t at = seen;
 
-	return p == NULL ? 0 : (size_t)(p - in.p) + sizeof(end);
+	while (at < in.n) {
+		const uint8_t *lf = memchr(in.p + at, '\n', in.n - at);
+		if (lf == NULL)
+			return 0;
+		at = (size_t)(lf - in.p) + 1;
+		if (at >= 4 && memcmp(lf - 3, "\r\n\r", 3) == 0)
+			return at;
+	}
+	return 0;
 }
 
 /*
