@@ -189,6 +189,7 @@ take_owner(struct keeper *keeper, struct msg *m)
 		log_error("cannot use the configuration: %s", err_text(err));
 		return false;
 	}
+	issue_forget_owner(keeper->issue);
 	fresh_reset(keeper->fresh);
 	return store_set_owner(keeper->store, owner, &err) == 0;
 }

@@ -108,42 +108,6 @@ take_channel(struct worker *w, struct msg *m)
 	return true;
 }
 
-static bool
-take_owner(struct worker *w, struct msg *m)
-{
-	enum err err;
-
-	if (m->n_fds != 1 || m->fds[0] < 0 || w->owner != NULL)
-		return false;
-	w->owner = owner_map(m->fds[0], &err);
-	if (w->owner == NULL) {
-		log_error("cannot use the configuration: %s", err_text(err));
-		return false;
-	}
-	uint32_t n = owner_n_roots(w->owner);
-	w->roots = calloc(n + 1, sizeof(*w->roots));
-	if (w->roots == NULL)
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		struct owner_root root = owner_root(w->owner, i);
-		w->roots[i].der = root.der;
-		w->roots[i].item =
-		    root.item == VERDICT_NONE ? CTX_ITEM_NONE : root.item;
-	}
-	struct slice chain[OWNER_CA_MAX];
-	uint32_t n_chain = owner_ca(w->owner, OWNER_CA_NOW, chain);
-	/* The last is the root, which clients have. */
-	if (ctx_server_set_chain(w->roles.server, chain,
-		n_chain == 0 ? 0 : n_chain - 1, &err) != 0) {
-		log_error("cannot use the CA's certificates: %s",
-		    err_text(err));
-		return false;
-	}
-	w->roles.owner = w->owner;
-	w->roles.client = ctx_client_new(w->roots, n, &err);
-	return w->roles.client != NULL;
-}
-
 static void
 pong(struct worker *w, uint32_t id)
 {
@@ -199,7 +163,7 @@ on_monitor_msg(struct channel *c UNUSED, struct msg *m, void *arg)
 	else if (m->op == OP_CHANNEL)
 		valid = take_channel(w, m);
 	else if (m->op == OP_OWNER)
-		valid = take_owner(w, m);
+		valid = worker_take_owner(w, m);
 	else if (m->op == OP_PROGRAM)
 		valid = worker_take_program(w, m);
 	else if (m->op == OP_SANDBOX)

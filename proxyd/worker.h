@@ -52,9 +52,10 @@ MUST_USE struct worker_sandbox *worker_sandbox_get(struct worker *w,
     uint32_t id);
 
 /*
- * Bodies of OP_PROGRAM, OP_SANDBOX, OP_ENTRY and OP_FORGET, descriptors and all.
+ * Bodies of OP_OWNER, OP_PROGRAM, OP_SANDBOX, OP_ENTRY and OP_FORGET, descriptors and all.
  * False: not such.
  */
+MUST_USE bool worker_take_owner(struct worker *w, struct msg *m);
 MUST_USE bool worker_take_program(struct worker *w, struct msg *m);
 MUST_USE bool worker_take_sandbox(struct worker *w, struct msg *m);
 MUST_USE bool worker_take_entry(struct worker *w, struct msg *m);

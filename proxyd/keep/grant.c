@@ -11,6 +11,7 @@
 #include "keep/told.h"
 #include "policy/git.h"
 #include "policy/policy.h"
+#include "policy/same.h"
 
 bool
 grant_read(struct grant *g, const struct msg *m)
@@ -89,6 +90,22 @@ rule_dials(const struct grant *g)
 	return policy_decide(g->known->program, &facts).allow;
 }
 
+/* The program names a credential by its place in the configuration: is that
+ * still the same one? */
+static bool
+is_of_owner(const struct grant *g)
+{
+	const struct owner *owner = store_owner(g->store);
+
+	if (g->credential >= owner_n_credentials(owner))
+		return false;
+	struct program_credential a =
+	    program_credential(g->known->program, g->credential);
+	struct program_credential b =
+	    owner_credential(owner, g->credential).public;
+	return same_credential(&a, &b);
+}
+
 /* What a worker that holds to the rules never asks; NULL: it does. */
 static const char *
 find_forgery(struct grant *g, struct told *told)
@@ -109,6 +126,9 @@ find_forgery(struct grant *g, struct told *told)
 	}
 	if (!rule_carries(g))
 		return "release asked for a credential that the rule lacks";
+	g->is_over = !is_of_owner(g);
+	if (g->is_over)
+		return "the configuration has changed";
 	g->cookie = cookie_of(g->socket);
 	g->dial = g->cookie == 0 ? NULL : told_find(told, g->cookie);
 	if (g->dial == NULL)

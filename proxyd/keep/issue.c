@@ -28,6 +28,7 @@ struct pending {
 	uint32_t id;	      /* of the request */
 	uint32_t credential;
 	const char *user; /* static; git: the token as Basic; NULL: as it is */
+	bool is_over;	  /* by a configuration that is gone */
 };
 
 struct issue {
@@ -308,7 +309,9 @@ on_written(bool written, void *arg)
 	enum err err;
 
 	LIST_REMOVE(p, entry);
-	if (written && p->from != NULL) {
+	if (p->is_over) {
+		reason = REASON_POLICY_CHANGED;
+	} else if (written && p->from != NULL) {
 		reason = store_value(p->issue->store, p->credential, p->user,
 			     &value, &err) == 0 ?
 		    REASON_ALLOW :
@@ -409,6 +412,20 @@ issue_settled(struct issue *i, uint32_t credential)
 		const struct msg m = waits_msg(w);
 		if (w->from != NULL)
 			release(i, w->from, &m, false);
+		waits_drop(&i->waits, w);
+	}
+}
+
+void
+issue_forget_owner(struct issue *i)
+{
+	struct waiting *w;
+	struct pending *p;
+
+	LIST_FOREACH(p, &i->pendings, entry)
+		p->is_over = true;
+	while ((w = LIST_FIRST(&i->waits.all)) != NULL) {
+		refuse_release(w->from, w->id, REASON_POLICY_CHANGED);
 		waits_drop(&i->waits, w);
 	}
 }

@@ -60,6 +60,10 @@ void issue_certify(struct issue *i, struct channel *from, const struct msg *m);
 /* This keeper was started anew: dials may exist that it was not told of. */
 void issue_set_restarted(struct issue *i);
 
+/* The configuration is about to be another: what was asked for by the present
+ * one gets nothing any more (policy.changed). */
+void issue_forget_owner(struct issue *i);
+
 /* That sandbox is gone: its row in the store, its dials, what waits for it. */
 void issue_forget_sandbox(struct issue *i, uint32_t sandbox);
 

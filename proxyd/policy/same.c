@@ -37,6 +37,18 @@ same_rule(const struct program *p, uint32_t rule, const struct program *q,
 	return VERDICT_NONE;
 }
 
+bool
+same_credential(const struct program_credential *a,
+    const struct program_credential *b)
+{
+	return slice_eq(a->name, b->name) && a->kind == b->kind &&
+	    slice_eq(a->slot, b->slot) && slice_eq(a->prefix, b->prefix) &&
+	    slice_eq(a->user, b->user) &&
+	    a->secret_is_user == b->secret_is_user &&
+	    a->response_filter == b->response_filter &&
+	    a->ranges == b->ranges && a->echo_mask == b->echo_mask;
+}
+
 static bool
 is_same_credential(const struct program *p, uint32_t i, const struct program *q)
 {
@@ -44,11 +56,7 @@ is_same_credential(const struct program *p, uint32_t i, const struct program *q)
 		return false;
 	struct program_credential a = program_credential(p, i);
 	struct program_credential b = program_credential(q, i);
-	return slice_eq(a.name, b.name) && a.kind == b.kind &&
-	    slice_eq(a.slot, b.slot) && slice_eq(a.prefix, b.prefix) &&
-	    slice_eq(a.user, b.user) && a.secret_is_user == b.secret_is_user &&
-	    a.response_filter == b.response_filter && a.ranges == b.ranges &&
-	    a.echo_mask == b.echo_mask;
+	return same_credential(&a, &b);
 }
 
 bool

@@ -24,6 +24,10 @@ uint32_t same_rule(const struct program *p, uint32_t rule,
 bool same_treatment(const struct program *p, const struct verdict *v,
     const struct program *q, const struct verdict *w);
 
+/* Is it attached in the same way, under the same name? */
+bool same_credential(const struct program_credential *a,
+    const struct program_credential *b);
+
 /*
  * Are the credentials of both programs the same ones, at the same places?  Facts
  * name them by their index.

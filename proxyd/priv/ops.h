@@ -55,7 +55,8 @@ enum op {
 	/*
 	 * monitor -> worker, dialer, keeper, scribe: what they work with
 	 *
-	 * OWNER    fd: owner image
+	 * OWNER    fd: owner image; another one takes its place, and is followed
+	 *          by the PROGRAMs that were compiled with it
 	 * PROGRAM  u32 sandbox, u32 generation, s8 digest "sha256:…", fd: image
 	 * SANDBOX  -> worker: u32 sandbox, s8 name, u16 n placeholders, each
 	 *          (u32 credential, s16 placeholder); fds: TCP listeners (v4,

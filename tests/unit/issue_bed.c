@@ -45,6 +45,8 @@ on_event(struct channel *c, struct msg *m, void *arg)
 		for (size_t i = 0; i + 11 <= m->body.n; i++)
 			assert_memory_not_equal(m->body.p + i, SECRET, 11);
 	}
+	if (f->on_recorded != NULL)
+		f->on_recorded(f);
 	if (m->id != 0)
 		assert_int_equal(channel_send(c, &answer, &err), 0);
 }

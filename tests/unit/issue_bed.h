@@ -82,10 +82,11 @@ struct fixture {
 	struct recorder *recorder;
 	struct issue *issue;
 	struct fresh *fresh;
-	unsigned n_asked;		    /* of the monitor */
-	struct channel *keeper, *worker;    /* two ends */
-	struct channel *scribe, *to_scribe; /* two ends */
-	bool writes;			    /* the scribe's mood */
+	unsigned n_asked;			/* of the monitor */
+	struct channel *keeper, *worker;	/* two ends */
+	struct channel *scribe, *to_scribe;	/* two ends */
+	bool writes;				/* the scribe's mood */
+	void (*on_recorded)(struct fixture *f); /* before it says so */
 	unsigned n_events, n_alarms, n_allowed;
 	char detail[128], credential[32], flow[32];
 	unsigned n_answers;

@@ -138,6 +138,63 @@ issue_refuses_what_is_forged(void **state)
 	}
 }
 
+static struct owner *next_owner;
+
+static void
+change_owner(struct fixture *f)
+{
+	enum err err;
+
+	f->on_recorded = NULL;
+	issue_forget_owner(f->issue);
+	assert_int_equal(store_set_owner(f->store, next_owner, &err), 0);
+	assert_int_equal(store_set_secret(f->store, 0, true, SLICE("other"),
+			     &err),
+	    0);
+}
+
+/* The same place of another configuration is another secret, and nobody's who
+ * asked for the former one. */
+static void
+issue_gives_no_secret_of_another_configuration(void **state)
+{
+	static const char turned[] =
+	    "version: 1\n"
+	    "credentials:\n"
+	    "  another:\n"
+	    "    kind: token\n"
+	    "    secret: {file: /run/secrets/another}\n"
+	    "    only: [\"https://api.test/**\"]\n";
+	struct fixture *f = *state;
+	enum reason reason;
+	struct bed other;
+
+	tell(f, f->client, &good_dial);
+	bed_load(&other, turned,
+	    "version: 1\npolicies:\n  p:\n    rules:\n"
+	    "      - allow: https://api.test/**\n");
+	assert_non_null(other.owner);
+	/* While the record of one is on its way; the test's is another's. */
+	next_owner = other.owner;
+	other.owner = NULL;
+	f->on_recorded = change_owner;
+	release(f, &good, f->client);
+	assert_int_equal(released(f, &reason).n, 0);
+	assert_int_equal(reason, REASON_POLICY_CHANGED);
+	/* And one that comes later. */
+	release(f, &good, f->client);
+	assert_int_equal(released(f, &reason).n, 0);
+	assert_int_equal(reason, REASON_POLICY_CHANGED);
+	assert_int_equal(f->n_alarms, 0);
+	assert_string_equal(f->detail, "the configuration has changed");
+	/* The store reads the image until it goes. */
+	issue_free(f->issue);
+	f->issue = NULL;
+	store_free(f->store);
+	f->store = NULL;
+	bed_release(&other);
+}
+
 /* Its dials go with it: another one of its number has none of them. */
 static void
 issue_forgets_a_sandbox(void **state)
@@ -417,6 +474,7 @@ main(void)
 		TEST(issue_keeps_the_dials_of_sandboxes_apart),
 		TEST(issue_refuses_what_is_forged),
 		TEST(issue_forgets_a_sandbox),
+		TEST(issue_gives_no_secret_of_another_configuration),
 		TEST(issue_refuses_sockets_that_were_not_dialled),
 		TEST(issue_refuses_a_connection_that_is_over),
 		TEST(issue_keeps_to_the_ceiling_of_the_credential),

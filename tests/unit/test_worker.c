@@ -80,17 +80,17 @@ teardown(void **state)
 	shelf_free(f->worker.programs);
 	loop_free(f->worker.loop);
 	ctx_server_free(f->worker.roles.server);
+	ctx_client_free(f->worker.roles.client);
+	owner_free(f->worker.owner);
+	free(f->worker.roots);
 	bed_release(&f->bed);
 	free(f);
 	return 0;
 }
 
-static void
-give_program(struct fixture *f, uint32_t id, uint32_t generation)
+static int
+sealed(struct slice image)
 {
-	struct slice image = buf_slice(&f->bed.image);
-	uint8_t body[64];
-	struct wr w = wr_of(body, sizeof(body));
 	int fd = memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	assert_int_equal(write(fd, image.p, image.n), image.n);
@@ -98,6 +98,16 @@ give_program(struct fixture *f, uint32_t id, uint32_t generation)
 			     F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW |
 				 F_SEAL_WRITE),
 	    0);
+	return fd;
+}
+
+static void
+give_program(struct fixture *f, uint32_t id, uint32_t generation)
+{
+	uint8_t body[64];
+	struct wr w = wr_of(body, sizeof(body));
+	int fd = sealed(buf_slice(&f->bed.image));
+
 	wr_u32(&w, id);
 	wr_u32(&w, generation);
 	wr_slice8(&w, SLICE("sha256:00"));
@@ -236,6 +246,36 @@ worker_needs_little_for_an_idle_sandbox(void **state)
 		assert_true(forget(f, i));
 }
 
+static bool
+give_owner(struct fixture *f, struct slice image)
+{
+	int fd = sealed(image);
+	struct msg m = { .op = OP_OWNER, .fds = { fd }, .n_fds = 1 };
+	bool taken = worker_take_owner(&f->worker, &m);
+
+	close(fd);
+	return taken;
+}
+
+/* Another configuration takes its place; one that is no good changes nothing. */
+static void
+worker_takes_another_configuration(void **state)
+{
+	struct fixture *f = *state;
+	struct bed other;
+
+	bed_load(&other, "version: 1\n", POLICY);
+	assert_true(give_owner(f, buf_slice(&other.owner_image)));
+	const struct ctx_client *client = f->worker.roles.client;
+	assert_non_null(client);
+	assert_false(give_owner(f, SLICE("no image")));
+	assert_ptr_equal(f->worker.roles.client, client);
+	assert_true(give_owner(f, buf_slice(&other.owner_image)));
+	assert_non_null(f->worker.roles.client);
+	assert_ptr_equal(f->worker.roles.owner, f->worker.owner);
+	bed_release(&other);
+}
+
 static void
 worker_takes_no_other_body(void **state)
 {
@@ -256,6 +296,7 @@ main(void)
 		TEST(worker_forgets_a_sandbox_with_all_that_it_had),
 		TEST(worker_keeps_a_thousand_sandboxes_apart),
 		TEST(worker_needs_little_for_an_idle_sandbox),
+		TEST(worker_takes_another_configuration),
 		TEST(worker_takes_no_other_body),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
