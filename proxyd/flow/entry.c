@@ -73,39 +73,32 @@ entry_is_given(const struct flow *f, const struct ip *ip)
 	    (pattern.n != 0 && !ip_parse(pattern, &literal));
 }
 
-/* The facts as they would be if it went on with TLS, or with plain HTTP. */
+/* Would it be allowed if it went on with that? */
 static bool
-would_allow(struct flow *f, bool tls)
+would_allow(struct flow *f, enum scheme scheme)
 {
-	const struct host *host = &f->proxy->host;
-	struct facts *facts = &f->facts;
-
-	if (tls && !scheme_is_passed(facts->scheme))
-		facts->scheme = SCHEME_HTTPS;
-	else if (!tls)
-		facts->scheme = SCHEME_HTTP;
-	facts->has_sni = tls && !host->is_ip;
-	facts->sni = facts->has_sni ? host_slice(host) : (struct slice){ 0 };
-	facts->host = tls ? (struct slice){ 0 } : host_slice(host);
-	record_judge(f->generation, facts, &f->verdict);
+	f->facts.scheme = scheme;
+	f->facts.host = host_slice(&f->proxy->host);
+	record_judge(f->generation, &f->facts, &f->verdict);
 	return f->verdict.allow;
 }
 
-/* Could some rule allow what this may turn out to be? */
+/*
+ * Could some rule allow what this may turn out to be?  What is refused is
+ * judged last, and so recorded, as what is usual on that port.
+ */
 static bool
 may_begin(struct flow *f)
 {
 	const struct facts before = f->facts;
+	bool plain = f->port == 80;
+	bool may;
 
-	if (before.scheme == SCHEME_TCP || before.fault != REASON_ALLOW) {
-		if (before.fault != REASON_ALLOW)
-			f->facts.host = host_slice(&f->proxy->host);
-		record_judge(f->generation, &f->facts, &f->verdict);
-		return f->verdict.allow;
-	}
-	bool may = would_allow(f, true);
-	if (!may && before.scheme != SCHEME_TLS)
-		may = would_allow(f, false);
+	if (scheme_is_passed(before.scheme) || before.fault != REASON_ALLOW)
+		may = would_allow(f, before.scheme);
+	else
+		may = would_allow(f, plain ? SCHEME_HTTPS : SCHEME_HTTP) ||
+		    would_allow(f, plain ? SCHEME_HTTP : SCHEME_HTTPS);
 	/* What it is, it has yet to say. */
 	if (may)
 		f->facts = before;

@@ -19,7 +19,8 @@
 enum facts_kind {
 	FACTS_NAME,    /* DNS: may this name be reached at all?  host, qtype */
 	FACTS_CONNECT, /* a connection: dst, port, scheme; sni over TLS;
-			  host where nothing of it is read (tcp) */
+			  host where nothing of it is read (tcp), or
+			  before anything is, as a proxy's client says */
 	FACTS_REQUEST, /* one request: all of it */
 	FACTS_DIAL,    /* the dialer: rule, host, port; may it be dialled? */
 	FACTS_COMMAND, /* a request, and one command of the push in its body */

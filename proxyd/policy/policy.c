@@ -145,6 +145,9 @@ said_name(const struct ask *a, uint32_t pattern)
 
 	if (f->has_sni)
 		return f->sni;
+	/* Of one that has yet to begin: what a proxy's client says. */
+	if (f->kind == FACTS_CONNECT && f->host.n != 0)
+		return f->host;
 	if (!speaks_tls(f) || f->dst.family == 0)
 		return f->host;
 	if (pattern != IMAGE_NONE &&
