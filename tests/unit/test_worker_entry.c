@@ -32,16 +32,18 @@
 #define PATIENCE_MS 8000
 #define SANDBOX 1
 
-static const char policy[] = "version: 1\n"
-			     "policies: {p: {rules: [{allow: "
-			     "'https://ok.test'}]}}\n";
+static const char policy[] =
+    "version: 1\n"
+    "policies: {p: {rules: [{allow: 'https://ok.test'}, "
+    "{allow: 'http://plain.test'}, {allow: 'tcp://db.test:5432'}]}}\n";
 
 static struct loop *loop;
 static struct bed bed;
 static pid_t pid;
-static struct channel *monitor;
+static struct channel *monitor, *dialer, *keeper, *scribe;
 static struct timer patience;
-static bool ready, pong;
+static bool ready, pong, dialled;
+static int upstream; /* our end of what was dialled */
 
 static void
 on_impatient(void *arg)
@@ -205,12 +207,175 @@ worker_refuses_what_is_no_listener_of_a_proxy(void **state)
 	close(pair[1]);
 }
 
+static struct channel *
+link_up(uint8_t role, channel_on_msg *on_msg)
+{
+	uint8_t body[8];
+	struct wr w = wr_of(body, sizeof(body));
+	enum err err;
+	int pair[2];
+
+	wr_u8(&w, role);
+	wr_u32(&w, 0);
+	assert_int_equal(spawn_pair(pair, &err), 0);
+	tell(OP_CHANNEL, wr_slice(&w), &pair[1], 1);
+	close(pair[1]);
+	struct channel *c = channel_new(loop, pair[0], on_msg, NULL, &err);
+	assert_non_null(c);
+	return c;
+}
+
+static void
+on_keeper(struct channel *c, struct msg *m, void *arg)
+{
+	(void)c;
+	(void)m;
+	(void)arg;
+}
+
+static void
+on_scribe(struct channel *c, struct msg *m, void *arg)
+{
+	uint8_t yes = 1;
+	struct msg written = { .op = OP_WRITTEN, .body = slice_of(&yes, 1) };
+	enum err err;
+
+	(void)arg;
+	if (m == NULL || m->id == 0)
+		return;
+	written.id = m->id;
+	assert_int_equal(channel_send(c, &written, &err), 0);
+}
+
+/* Whatever is asked for is there: it is us. */
+static void
+on_dialer(struct channel *c, struct msg *m, void *arg)
+{
+	uint8_t body[64];
+	struct wr w = wr_of(body, sizeof(body));
+	struct msg answer = { .op = OP_DIALED, .n_fds = 1 };
+	enum err err;
+	int pair[2];
+
+	(void)arg;
+	if (m == NULL)
+		return;
+	assert_int_equal(m->op, OP_DIAL);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
+			     pair),
+	    0);
+	assert_int_equal(fcntl(pair[0], F_SETFL, 0), 0);
+	wr_u16(&w, REASON_ALLOW);
+	wr_slice8(&w, SLICE(""));
+	wr_slice8(&w, SLICE("192.0.2.1"));
+	wr_u64(&w, 7);
+	answer.id = m->id;
+	answer.body = wr_slice(&w);
+	answer.fds[0] = pair[1];
+	assert_int_equal(channel_send(c, &answer, &err), 0);
+	close(pair[1]);
+	upstream = pair[0];
+	dialled = true;
+}
+
+/* All of it comes, and nothing else. */
+static void
+want_bytes(int fd, struct slice want)
+{
+	uint8_t got[256];
+
+	assert_true(want.n <= sizeof(got));
+	assert_int_equal(recv(fd, got, want.n, MSG_WAITALL), want.n);
+	assert_memory_equal(got, want.p, want.n);
+}
+
+static void
+send_bytes(int fd, struct slice bytes)
+{
+	assert_int_equal(send(fd, bytes.p, bytes.n, 0), bytes.n);
+}
+
+static int
+enter(int family)
+{
+	struct sockaddr_storage at;
+	socklen_t n;
+	int fd = listen_at(family, &at, &n);
+
+	tell_entry(SLICE(""), &fd, 1);
+	close(fd);
+	dialled = false;
+	return connect_to(&at, n);
+}
+
+/* By splice, with all that the worker gave up. */
+static void
+worker_passes_a_tunnel_from_either_kind_of_socket(void **state)
+{
+	static const int families[] = { AF_INET, AF_UNIX };
+	uint8_t yes = 1;
+	struct msg status = { .op = OP_STATUS, .body = slice_of(&yes, 1) };
+	enum err err;
+	char end;
+
+	(void)state;
+	dialer = link_up(ROLE_DIALER, on_dialer);
+	keeper = link_up(ROLE_KEEPER, on_keeper);
+	scribe = link_up(ROLE_SCRIBE, on_scribe);
+	assert_int_equal(channel_send(scribe, &status, &err), 0);
+	settle();
+	for (size_t i = 0; i < COUNT_OF(families); i++) {
+		int client = enter(families[i]);
+		send_bytes(client,
+		    SLICE("\5\1\0\5\1\0\3\7db.test\x15\x38"
+			  "early"));
+		want_bytes(client, SLICE("\5\0\5\0\0\1\0\0\0\0\0\0"));
+		wait_for(&dialled);
+		want_bytes(upstream, SLICE("early"));
+		send_bytes(upstream, SLICE("welcome"));
+		want_bytes(client, SLICE("welcome"));
+		send_bytes(client, SLICE("hello"));
+		want_bytes(upstream, SLICE("hello"));
+		shutdown(client, SHUT_WR);
+		assert_int_equal(recv(upstream, &end, 1, 0), 0);
+		close(upstream);
+		assert_int_equal(recv(client, &end, 1, 0), 0);
+		close(client);
+	}
+}
+
+static void
+worker_forwards_a_request_from_a_unix_socket(void **state)
+{
+	static const char answer[] = "HTTP/1.1 204 No\r\n\r\n";
+	int client = enter(AF_UNIX);
+
+	(void)state;
+	send_bytes(client,
+	    SLICE("GET http://plain.test/x HTTP/1.1\r\n"
+		  "Host: plain.test\r\n\r\n"));
+	wait_for(&dialled);
+	want_bytes(upstream,
+	    SLICE("GET /x HTTP/1.1\r\nHost: plain.test\r\n\r\n"));
+	send_bytes(upstream, slice_of(answer, sizeof(answer) - 1));
+	want_bytes(client, SLICE("HTTP/1.1 204 No\r\n\r\n"));
+	send_bytes(client,
+	    SLICE("CONNECT evil.test:443 HTTP/1.1\r\n"
+		  "Host: evil.test:443\r\n\r\n"));
+	want_bytes(client, SLICE("HTTP/1.1 400 Bad Request\r\n"));
+	close(client);
+	close(upstream);
+}
+
 static void
 worker_ends_with_its_monitor(void **state)
 {
 	int status = -1;
 	(void)state;
 
+	channel_free(dialer);
+	channel_free(keeper);
+	channel_free(scribe);
 	channel_free(monitor);
 	event_base_loop(loop_base(loop), EVLOOP_NONBLOCK);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -308,6 +473,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(worker_takes_listeners_of_a_proxy),
 		cmocka_unit_test(worker_refuses_what_is_no_listener_of_a_proxy),
+		cmocka_unit_test(
+		    worker_passes_a_tunnel_from_either_kind_of_socket),
+		cmocka_unit_test(worker_forwards_a_request_from_a_unix_socket),
 		cmocka_unit_test(worker_ends_with_its_monitor),
 	};
 
