@@ -35,6 +35,25 @@ static const char policy[] =
     "        push: {branches: [x], delete: true}\n"
     "        credential: token\n";
 
+/* Some of it is gone, some is treated in another way, all has other numbers. */
+static const char narrower[] =
+    "version: 1\n"
+    "policies:\n"
+    "  p:\n"
+    "    rules:\n"
+    "      - deny: https://api.test/b/**\n"
+    "      - {allow: tls://pin.test}\n"
+    "      - {allow: \"http://ok.test/**\", methods: [GET, HEAD, PUT]}\n"
+    "      - allow: git+https://git.test/a/b\n"
+    "        forge: gitlab\n"
+    "        fetch: true\n"
+    "        push: {branches: [x, y]}\n"
+    "        credential: token\n"
+    "      - {allow: \"https://api.test/**\", methods: any}\n"
+    "      - {allow: \"wss://api.test/**\", credential: token}\n";
+
+static struct program *turns[2]; /* NULL: the policy stays */
+
 static const char config[] =
     "version: 1\n"
     "credentials:\n"
@@ -232,6 +251,18 @@ act_role(struct world *w, struct dice *d)
 	}
 }
 
+/* Another policy; the other roles have it, or the one before for a while. */
+static void
+act_policy(struct world *w, struct dice *d)
+{
+	if (roll(d, 12) == 0)
+		w->roles_at = 0;
+	if (roll(d, 40) != 0 || w->n_programs == WORLD_PROGRAMS_MAX)
+		return;
+	world_set_program(w, program_ref(turns[w->n_programs % 2]));
+	w->roles_at = roll(d, 3) == 0 ? w->n_programs - 1 : 0;
+}
+
 static void
 act(struct world *w, struct dice *d)
 {
@@ -242,6 +273,8 @@ act(struct world *w, struct dice *d)
 		0 :
 		roll(d, (uint32_t)w->n_upstreams)];
 
+	if (turns[0] != NULL)
+		act_policy(w, d);
 	switch (roll(d, 10)) {
 	case 0:
 	case 1:
@@ -289,7 +322,7 @@ connect_by_proxy(struct world *w, const char *name, uint16_t port)
 static void
 connect_one(struct world *w)
 {
-	const struct program *p = w->sandbox->generation->program;
+	const struct program *p = w->programs[0]; /* it has all */
 	static const struct {
 		const char *name;
 		uint16_t port;
@@ -326,7 +359,7 @@ replace_closed(struct world *w)
 }
 
 static struct program *
-compile(struct buf *image)
+compile(struct buf *image, const char *text)
 {
 	const struct load_file files[] = { { .name = SLICE("config"),
 	    .dir = SLICE("/"),
@@ -343,7 +376,7 @@ compile(struct buf *image)
 	assert_non_null(owner);
 	const struct load_policy_in in = { .file = { .name = SLICE("policy"),
 					       .dir = SLICE("/"),
-					       .bytes = slice_of_str(policy) },
+					       .bytes = slice_of_str(text) },
 		.trusted = true,
 		.owner = owner,
 		.key = { 3 } };
@@ -386,7 +419,7 @@ flows_survive_random_peers(void **state)
 		struct dice d = { seed };
 		struct world w;
 
-		world_init(&w, compile(&image));
+		world_init(&w, compile(&image, policy));
 		for (int i = 0; i < ACTIONS; i++) {
 			replace_closed(&w);
 			act(&w, &d);
@@ -415,11 +448,49 @@ flows_survive_random_peers(void **state)
 	    adverts > SEEDS / 10 && reports > SEEDS / 10);
 }
 
+static void
+flows_survive_a_policy_that_changes(void **state)
+{
+	struct buf images[2];
+	size_t requests = 0, changes = 0, ended = 0;
+
+	(void)state;
+	turns[0] = compile(&images[0], policy);
+	turns[1] = compile(&images[1], narrower);
+	for (uint32_t seed = 1; seed <= SEEDS; seed++) {
+		struct dice d = { seed };
+		struct world w;
+
+		world_init(&w, program_ref(turns[0]));
+		for (int i = 0; i < ACTIONS; i++) {
+			replace_closed(&w);
+			act(&w, &d);
+		}
+		w.roles_at = 0;
+		world_release(&w);
+		assert_int_equal(world_n_accounted(&w), w.n_clients);
+		assert_int_equal(w.n_wrong, 0);
+		requests += w.n_allowed;
+		changes += w.n_programs - 1;
+		ended += w.n_changed;
+	}
+	print_message("# %zu requests allowed, %zu changes, %zu times "
+		      "policy.changed\n",
+	    requests, changes, ended);
+	assert_true(requests > SEEDS && changes > SEEDS && ended > SEEDS / 5);
+	for (size_t i = 0; i < COUNT_OF(turns); i++) {
+		program_free(turns[i]);
+		turns[i] = NULL;
+		buf_release(&images[i]);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(flows_survive_random_peers),
+		cmocka_unit_test(flows_survive_a_policy_that_changes),
 	};
 
 	return cmocka_run_group_tests_name("random", tests, NULL, NULL);

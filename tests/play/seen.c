@@ -100,5 +100,7 @@ seen_record(struct world *w, const struct event *e)
 {
 	decide_again(w, e);
 	w->n_records++;
+	w->n_changed +=
+	    slice_eq(event_text_of(e, FIELD_REASON), SLICE("policy.changed"));
 	note_flow(w, e);
 }

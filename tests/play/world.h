@@ -61,6 +61,7 @@ struct world {
 	struct buf records;  /* one line each: "event verdict reason status" */
 	struct world_flow flows[WORLD_CLIENTS_MAX]; /* by their numbers */
 	size_t n_records, n_allowed, n_passed;
+	size_t n_changed;    /* records of policy.changed */
 	size_t n_wrong;	     /* records that could not be decided again */
 	struct asked *asked; /* what waits, a list */
 	size_t n_asked;	     /* since the start */
