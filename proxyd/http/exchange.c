@@ -115,6 +115,7 @@ exchange_fail(struct exchange *x, enum reason reason, const char *detail)
 	if (x->refusal.policy.n == 0)
 		refusal_put_escaped(&x->refusal.policy, slice_of_str(detail),
 		    STREAM_TEXT_SIZE);
+	x->was_close = x->close;
 	x->close = true;
 	exchange_drop_upstream(x, x->head_sent);
 	return exchange_enter(x, EXCHANGE_REFUSE);

@@ -111,6 +111,7 @@ struct exchange {
 	bool feeds;	 /* by exchange_feed(): its owner makes the body */
 	bool has_ended;	 /* REFUSE: all of refusal.last was put */
 	bool close;	 /* no other exchange on the client's connection */
+	bool was_close;	 /* that, before it failed */
 	bool begun;	 /* the first byte of a head was seen */
 	bool answering;	 /* bytes of an answer were put to the client */
 };

@@ -158,16 +158,17 @@ begin(struct exchange *x, bool whole)
 		.body = whole ? HTTP_BODY_LENGTH : HTTP_BODY_OPEN,
 		.has_length = whole,
 		.length = refusal->first.n + refusal->last.n,
-		.close = whole && !x->req.keep_alive,
 	};
 
-	refusal_add(&fields, "content-type", refusal->type);
-	refusal_add(&fields, "cache-control", "no-cache");
-	refusal_add(&fields, "x-content-type-options", "nosniff");
-	refusal_add(&fields, "duenna-reason", reason_name(refusal->reason));
-	refusal_add(&fields, "duenna-flow", x->flow);
+	refusal_add(&fields, "Content-Type", refusal->type);
+	refusal_add(&fields, "Cache-Control", "no-cache");
+	refusal_add(&fields, "X-Content-Type-Options", "nosniff");
+	refusal_add(&fields, "Duenna-Reason", reason_name(refusal->reason));
+	refusal_add(&fields, "Duenna-Flow", x->flow);
 	x->asked = x->answering = true;
-	x->close = !x->req.keep_alive;
+	/* That it is refused ends nothing, since it is read to its end. */
+	x->close = x->was_close;
+	r.close = whole && x->close;
 	x->status = r.status;
 	x->res.status = 0; /* what upstream said is not told */
 	x->bytes_down += refusal->first.n + refusal->last.n;

@@ -315,11 +315,32 @@ refusal_for_git_of_a_whole_request_has_a_length(void **state)
 	const char *got = heard(o.peer);
 	assert_non_null(strstr(got, "HTTP/1.1 200 OK\r\n"));
 	assert_non_null(strstr(got, "Content-Length: 15\r\n"));
+	assert_non_null(strstr(got, "\r\nCache-Control: no-cache\r\n"));
+	assert_non_null(strstr(got, "\r\nDuenna-Reason: "));
 	assert_non_null(strstr(got, "\r\n\r\nat once;at last"));
 	assert_null(strcasestr(got, "connection: close"));
 	assert_int_equal(o.phase, EXCHANGE_DONE);
 	assert_true(exchange_may_continue(&o.x));
 	assert_int_equal(o.origin, -1);
+	end(&o);
+}
+
+/* That it fails asks for no close; that somebody else did is not forgotten. */
+static void
+refusal_for_git_closes_what_was_to_close(void **state)
+{
+	struct owner o;
+
+	(void)state;
+	begin(&o, NULL);
+	say(&o, HEAD("Content-Length: 9\r\n"));
+	o.x.close = true;
+	say(&o, "line\nrest");
+	const char *got = heard(o.peer);
+	assert_non_null(strstr(got, "Connection: close\r\n"));
+	assert_non_null(strstr(got, "\r\n\r\nat once;at last"));
+	assert_int_equal(o.phase, EXCHANGE_DONE);
+	assert_false(exchange_may_continue(&o.x));
 	end(&o);
 }
 
@@ -439,6 +460,7 @@ main(void)
 		    leave_to_send_is_given_before_the_upstream_is_asked),
 		cmocka_unit_test(
 		    refusal_for_git_of_a_whole_request_has_a_length),
+		cmocka_unit_test(refusal_for_git_closes_what_was_to_close),
 		cmocka_unit_test(refusal_for_git_ends_behind_the_request),
 		cmocka_unit_test(refusal_for_git_of_a_broken_request_is_cut),
 		cmocka_unit_test(refusal_for_git_reads_no_more_than_its_limit),
