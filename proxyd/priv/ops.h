@@ -65,7 +65,7 @@ enum op {
 	 * ENTRY    -> worker, behind PROGRAM and SANDBOX: u32 sandbox, s8 the
 	 *          SHA-256 of a token (32 bytes), or empty: none is asked for;
 	 *          fds: one or two listening stream sockets, TCP or UNIX, that
-	 *          belong to this sandbox alone.  What they accept speaks to a
+	 *          belong to this sandbox alone (ns/proxy.h).  What they accept speaks to a
 	 *          proxy: HTTP (CONNECT, absolute URLs) or SOCKS5.  Who connects
 	 *          there is the sandbox: nothing of the peer is looked at but
 	 *          the token, which is the password of Basic or of RFC 1929,
