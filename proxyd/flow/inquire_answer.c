@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HEAD and BODY: what the origin answers to a question. */
 #include "flow/inquire_inside.h"
+#include "flow/record.h"
 
 /* It is there; is the connection good for another question? */
 static void
@@ -13,6 +14,18 @@ whole(struct inquire *q)
 		inquire_drop(q);
 }
 
+/* As for an answer to the client: somebody's token is no good any more. */
+static void
+tell_unauthorised(struct inquire *q)
+{
+	struct request *r = q->request;
+
+	if (q->res.status == 401 && r->verdict.n_credentials != 0)
+		record_alarm(r, REASON_CRED_UNAVAILABLE,
+		    "the server did not take duenna's credential for its own "
+		    "question about this repository");
+}
+
 static void
 begin_body(struct inquire *q)
 {
@@ -20,6 +33,7 @@ begin_body(struct inquire *q)
 	char why[STREAM_TEXT_SIZE];
 
 	if (!inquire_is_answer(&q->res, q->discover, why)) {
+		tell_unauthorised(q);
 		inquire_fail(q, REASON_UP_RESPONSE, slice_of_str(why));
 		return;
 	}

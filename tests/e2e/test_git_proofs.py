@@ -146,6 +146,7 @@ def test_what_the_origin_does_not_answer_is_not_shown(made, peers):
         assert '! [remote rejected] HEAD -> agent/y (duenna: ' in got.err, got
         assert why in got.err, (why, got)
         assert set(got.reasons()) == {'git.update'}, (answer, got)
+        assert [r['reason'] for r in got.find(event='alarm')] == [], got
     # once it answers, the same push goes through
     peers.says({})
     got = here.run(FORWARD)

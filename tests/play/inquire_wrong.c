@@ -104,6 +104,8 @@ what_is_no_answer_is_an_end(void **state)
 		assert_int_equal(s->fail.reason, REASON_UP_RESPONSE);
 		assert_string_equal(s->fail.detail, no_answers[i].detail);
 		assert_true(s->w.upstream[1].closed);
+		/* who was not taken for who he is, and nobody else */
+		assert_int_equal(scene_has(&s->w.records, "alarm"), i == 0);
 		scene_finish(s);
 	}
 }
