@@ -54,14 +54,32 @@ put_missing(struct buf *out, const struct facts *f)
 	buf_put_str(out, "` with `fetch: true`, `push:` or both");
 }
 
-bool
-explain_git_missing(const struct facts *f, struct buf *out)
+/* A fetch or a push, as a rule of git+https could allow it. */
+static bool
+is_of_git(const struct facts *f)
 {
 	enum gitpath_service service = read_path(f).service;
 
-	if (f->kind != FACTS_REQUEST || f->scheme != SCHEME_HTTPS ||
-	    f->upgrade || f->host.n == 0 ||
-	    (service != GITPATH_FETCH && service != GITPATH_PUSH))
+	return f->kind == FACTS_REQUEST && f->scheme == SCHEME_HTTPS &&
+	    !f->upgrade && f->host.n != 0 &&
+	    (service == GITPATH_FETCH || service == GITPATH_PUSH);
+}
+
+/* ... of which the nearest rule has another port. */
+static bool
+is_at_other_port(const struct program *p, const struct facts *f,
+    const struct verdict *v)
+{
+	struct git_rule git;
+
+	return v->reason == REASON_DST_PORT && is_of_git(f) &&
+	    v->nearest != VERDICT_NONE && git_rule(p, v->nearest, &git);
+}
+
+bool
+explain_git_missing(const struct facts *f, struct buf *out)
+{
+	if (!is_of_git(f))
 		return false;
 	put_missing(out, f);
 	return true;
@@ -174,7 +192,7 @@ bool
 explain_git(const struct program *p, const struct facts *f,
     const struct verdict *v, struct buf *out)
 {
-	if (v->reason == REASON_GIT_REPO) {
+	if (v->reason == REASON_GIT_REPO || is_at_other_port(p, f, v)) {
 		put_no_repository(out, p, f, v);
 		return true;
 	}

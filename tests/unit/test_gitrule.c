@@ -283,6 +283,12 @@ git_explains_what_is_missing(void **state)
 		    "git+https://plain.test/srv/a; the missing rule: `- allow: "
 		    "git+https://plain.test/srv/b` with `fetch: true`, `push:` "
 		    "or both" },
+		{ "POST", "https://git.test:8443/acme/lib/git-receive-pack",
+		    "no rule names git+https://git.test:8443/acme/lib; "
+		    "nearest: rule `app` (policy.yaml:7) allows "
+		    "git+https://git.test/acme/App; the missing rule: "
+		    "`- allow: git+https://git.test:8443/acme/lib` with "
+		    "`fetch: true`, `push:` or both" },
 		{ "POST", "https://git.test/acme/lib.git/git-receive-pack",
 		    "rule `lib` (policy.yaml:12) does not allow a push of "
 		    "git+https://git.test/acme/lib" },
