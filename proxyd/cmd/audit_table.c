@@ -169,6 +169,31 @@ put_ref(struct buf *out, const struct event *e)
 	escape_show(out, rest);
 }
 
+/* Of a push git shows a refusal only in a report, which has 200. */
+static bool
+is_refused_push(const struct event *e)
+{
+	static const char service[] = "/git-receive-pack";
+	const size_t n = sizeof(service) - 1;
+	struct slice path = event_text_of(e, FIELD_PATH);
+
+	return e->kind == EVENT_REQUEST_END &&
+	    slice_eq_str(event_text_of(e, FIELD_VERDICT), "deny") &&
+	    e->number[FIELD_STATUS] == 200 && path.n > n &&
+	    slice_eq_str(slice_from(path, path.n - n), service);
+}
+
+static void
+put_status(struct buf *out, const struct event *e)
+{
+	if (event_has(e, FIELD_GRPC_STATUS)) /* the other is 200 then */
+		put_count(out, " -> gRPC ", e, FIELD_GRPC_STATUS);
+	else if (event_has(e, FIELD_STATUS) && is_refused_push(e))
+		buf_put_str(out, " -> refused, by a report");
+	else
+		put_count(out, " -> ", e, FIELD_STATUS);
+}
+
 /* What stands behind the columns: what was asked for, and what came of it. */
 static void
 put_what(struct buf *out, const struct event *e)
@@ -191,10 +216,7 @@ put_what(struct buf *out, const struct event *e)
 	put_name(out, " ", e, FIELD_COMMAND);
 	put_name(out, " with ", e, FIELD_CREDENTIAL);
 	put_name(out, " to ", e, FIELD_PEER_ADDRESS);
-	if (event_has(e, FIELD_GRPC_STATUS)) /* the other is 200 then */
-		put_count(out, " -> gRPC ", e, FIELD_GRPC_STATUS);
-	else
-		put_count(out, " -> ", e, FIELD_STATUS);
+	put_status(out, e);
 	if (e->kind == EVENT_GAP)
 		put_count(out, ", records missing: ", e, FIELD_COUNTED);
 	else

@@ -127,7 +127,7 @@ filters_say_which_records_are_shown(void **state UNUSED)
 
 /* What a status of 200 or a count alone would say wrongly. */
 static void
-a_row_says_what_a_gap_and_a_status_of_grpc_are(void **state UNUSED)
+a_row_says_what_a_gap_and_another_status_are(void **state UNUSED)
 {
 	char hash[LINE_HASH_HEX + 1], file[256];
 	struct event e;
@@ -144,8 +144,17 @@ a_row_says_what_a_gap_and_a_status_of_grpc_are(void **state UNUSED)
 	event_number(&e, FIELD_STATUS, 200);
 	event_number(&e, FIELD_GRPC_STATUS, 7);
 	log_event(j, &e);
+	event_init(&e, EVENT_REQUEST_END);
+	event_str(&e, FIELD_SANDBOX, "s");
+	event_str(&e, FIELD_VERDICT, "deny");
+	event_reason(&e, REASON_GIT_REF);
+	event_str(&e, FIELD_HOST, "git.test");
+	event_str(&e, FIELD_PATH, "/a/b/git-receive-pack");
+	event_number(&e, FIELD_STATUS, 200);
+	log_event(j, &e);
 	log_end(j, true, hash);
 	assert_int_equal(audit("show", "--no-follow", "--all", file, NULL), 0);
+	assert_true(says("git-receive-pack -> refused, by a report"));
 	assert_true(says("gap, records missing: 4"));
 	assert_false(says("gap x4"));
 	assert_true(says("flow.end -> gRPC 7"));
@@ -327,8 +336,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(filters_say_which_records_are_shown),
-		cmocka_unit_test(
-		    a_row_says_what_a_gap_and_a_status_of_grpc_are),
+		cmocka_unit_test(a_row_says_what_a_gap_and_another_status_are),
 		cmocka_unit_test(
 		    a_value_that_is_none_is_2_with_the_closed_list),
 		cmocka_unit_test(tail_has_the_last_rows),
