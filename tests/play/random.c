@@ -314,9 +314,10 @@ connect_by_proxy(struct world *w, const char *name, uint16_t port)
 	    "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n\r\n", name, port, name,
 	    port);
 	world_turn(w);
-	assert_true(slice_has_prefix(buf_slice(&w->client->got),
-	    SLICE("HTTP/1.1 200 ")));
-	buf_clear(&w->client->got);
+	/* The policy of this moment may allow nothing there. */
+	if (slice_has_prefix(buf_slice(&w->client->got),
+		SLICE("HTTP/1.1 200 ")))
+		buf_clear(&w->client->got);
 }
 
 static void
