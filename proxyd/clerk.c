@@ -48,7 +48,9 @@ dir_of(int fd, struct slice name, char *room, size_t size)
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	ssize_t n = readlink(link, room, size);
-	if (n > 0 && (size_t)n < size && room[0] == '/')
+	/* A file in memory was copied from where its name says. */
+	if (n > 0 && (size_t)n < size && room[0] == '/' &&
+	    strncmp(room, "/memfd:", 7) != 0)
 		return load_dir_of(slice_of(room, (size_t)n));
 	return load_dir_of(name);
 }
@@ -203,13 +205,14 @@ load_owner_files(struct clerk *c)
 	return load_owner(&in, &c->image, &c->report);
 }
 
-/* s8 name, s8 digits, u8 n, n of s16 key, s16 value */
+/* s8 name, s8 digits, s8 tenant, u8 n, n of s16 key, s16 value */
 static void
 take_values(struct rd *r, struct load_policy_in *in,
     struct load_set sets[UINT8_MAX])
 {
 	in->sandbox = rd_slice8(r);
 	in->digits = rd_slice8(r);
+	in->tenant = rd_slice8(r);
 	in->sets = sets;
 	in->n_sets = rd_u8(r);
 	for (size_t i = 0; i < in->n_sets; i++) {

@@ -18,6 +18,7 @@ static const struct {
 	const char *what;
 } commands[] = {
 	{ "run", run_main, "run a command in a sandbox" },
+	{ "serve", serve_main, "be the gateway of many sandboxes" },
 	{ "init", init_main, "write a policy to begin with" },
 	{ "check", check_main, "errors and warnings of a policy" },
 	{ "explain", explain_main, "which rule decides on a URL, and why" },

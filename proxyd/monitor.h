@@ -24,6 +24,7 @@ struct monitor_config {
 	const char *name;   /* --name, or NULL: made from the policy's */
 	const char *user;   /* --user, or NULL */
 	const char *audit;  /* --audit, or NULL */
+	const char *state;  /* of `serve`; NULL: the caller's own */
 	const char *env[MONITOR_LIST_MAX]; /* --env NAME */
 	size_t n_env;
 	const char *write[MONITOR_LIST_MAX]; /* --write DIR */

@@ -269,6 +269,7 @@ put_values(const struct monitor *m, struct wr *w)
 
 	wr_slice8(w, slice_of_str(cfg->name == NULL ? "" : cfg->name));
 	wr_slice8(w, slice_of_str(m->digits));
+	wr_slice8(w, SLICE("")); /* the one tenant */
 	wr_u8(w, (uint8_t)cfg->n_set);
 	for (size_t i = 0; i < cfg->n_set; i++) {
 		const char *is = strchr(cfg->set[i], '=');

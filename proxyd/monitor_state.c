@@ -71,12 +71,12 @@ make_below(struct monitor *m, const char *name)
 
 /* Who could read it could sign a log of his own; it is never made anew. */
 static int
-check_key(struct monitor *m, const char *path)
+check_key(struct monitor *m, int fd, const char *path)
 {
 	struct stat st;
 	const char *why = NULL;
 
-	if (fstat(m->key_fd, &st) != 0)
+	if (fstat(fd, &st) != 0)
 		why = strerror(errno);
 	else if (!S_ISREG(st.st_mode))
 		why = "it is no regular file";
@@ -87,9 +87,23 @@ check_key(struct monitor *m, const char *path)
 		      "then a new one is made)";
 	if (why == NULL)
 		return 0;
-	monitor_fail(m, "the machine's audit key %s cannot be used: %s", path,
-	    why);
+	monitor_fail(m, "the file of a key, %s, cannot be used: %s", path, why);
 	return -1;
+}
+
+/*
+ * What the keeper keeps over its own restart, read by nobody else; of a gateway
+ * also over the gateway's: sandboxes trust its CA.
+ */
+static int
+open_keeper_state(const struct monitor *m)
+{
+	char path[4096];
+
+	if (m->cfg->state == NULL)
+		return memfd_create("duenna-keeper", MFD_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/keeper.state", m->cfg->state);
+	return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 int
@@ -98,7 +112,9 @@ state_open(struct monitor *m)
 	const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	char path[4096];
 
-	if (xdg != NULL && xdg[0] == '/')
+	if (m->cfg->state != NULL)
+		buf_put_str(&m->state_dir, m->cfg->state);
+	else if (xdg != NULL && xdg[0] == '/')
 		buf_putf(&m->state_dir, "%s/duenna", xdg);
 	else if (home != NULL && home[0] == '/')
 		buf_putf(&m->state_dir, "%s/.local/state/duenna", home);
@@ -111,7 +127,7 @@ state_open(struct monitor *m)
 	if (make_below(m, "log") != 0 || make_below(m, "programs") != 0 ||
 	    make_below(m, "homes") != 0)
 		return -1;
-	m->state_fd = memfd_create("duenna-keeper", MFD_CLOEXEC);
+	m->state_fd = open_keeper_state(m);
 	snprintf(path, sizeof(path), "%s/audit.key", buf_text(&m->state_dir));
 	m->key_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (m->state_fd < 0 || m->key_fd < 0) {
@@ -119,7 +135,11 @@ state_open(struct monitor *m)
 		    errno == ELOOP ? "it is a symbolic link" : strerror(errno));
 		return -1;
 	}
-	return check_key(m, path);
+	if (check_key(m, m->key_fd, path) != 0)
+		return -1;
+	snprintf(path, sizeof(path), "%s/keeper.state",
+	    buf_text(&m->state_dir));
+	return m->cfg->state == NULL ? 0 : check_key(m, m->state_fd, path);
 }
 
 /*

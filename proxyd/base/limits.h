@@ -134,6 +134,11 @@
 	X(CONTROL_CONNECTIONS, 64, "connections of a user to the control socket") \
 	X(CONTROL_ANSWER_SIZE, 67108864, "one answer over it")                \
 	X(CONFIG_SANDBOXES, 4096, "sandboxes that the configuration names")   \
+	X(SERVE_FILES, 4096, "files of a gateway's configuration and policies") \
+	X(SERVE_SIZE, 268435456, "... all of them together")                   \
+	X(SERVE_SANDBOXES, 4096, "sandboxes that are attached at once")        \
+	X(CLERK_MS, 20000, "compiling one policy for a gateway")               \
+	X(CLERK_IDLE_MS, 1000, "a clerk of a gateway without work")            \
 	X(SOCKET_BUFFER, 262144, "send and receive buffer of an accepted socket")
 /* clang-format on */
 

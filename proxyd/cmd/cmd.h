@@ -13,6 +13,7 @@
 #define CMD_POLICY "duenna.yaml" /* the policy, where none is named */
 
 int run_main(int argc, char **argv);
+int serve_main(int argc, char **argv);
 int init_main(int argc, char **argv);
 int check_main(int argc, char **argv);
 int explain_main(int argc, char **argv);

@@ -35,7 +35,7 @@ enum op {
 	 *              the name is that of a preset, there is no file, 4:
 	 *              `--report`);
 	 *              s8 the sandbox's name, or empty, s8 four digits for the
-	 *              name that it has then; u8 n, each s16 key, s16 value of
+	 *              name that it has then, s8 its tenant, or empty; u8 n, each s16 key, s16 value of
 	 *              a parameter; fds: the file, the owner image.
 	 * LOADED       u8 1 or 0, s32 text of errors and warnings; fd: image.
 	 * INCLUDE      clerk -> monitor, before its LOADED: u16 number of the

@@ -200,7 +200,7 @@ echo "${COMPREPLY[@]}"
 
 
 @pytest.mark.parametrize('words, offered', [
-    ([''], {'run', 'init', 'check', 'explain', 'audit', 'ca', 'attach',
+    ([''], {'run', 'serve', 'init', 'check', 'explain', 'audit', 'ca', 'attach',
             'detach', 'list', 'status', 'reload', 'allow', 'doctor'}),
     (['attach', '--po'], {'--policy', '--policy-file'}),
     (['allow', 'x', '--f'], {'--for'}),
@@ -234,8 +234,10 @@ def test_an_unknown_command_or_option_is_usage(here):
     assert here.duenna('nonsense')[0] == 2
     status, _, err = here.duenna('exlain')
     assert status == 2 and 'did you mean `explain`?' in err, err
+    status, _, err = here.duenna('serve', '--config', 'here')
+    assert status == 2 and 'absolute path' in err, err
     status, _, err = here.duenna('serve')
-    assert status == 2 and err, err
+    assert status == 125 and 'started by root' in err, err
 
 
 def test_the_first_steps_of_the_readme_work_as_they_stand(here):

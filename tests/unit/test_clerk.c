@@ -189,6 +189,7 @@ ask_policy(struct clerk *c, const char *text, int owner)
 	wr_u8(&w, 0);
 	wr_slice8(&w, SLICE(""));
 	wr_slice8(&w, SLICE("12ab"));
+	wr_slice8(&w, SLICE(""));
 	bool set = strstr(text, "repo") != NULL;
 	wr_u8(&w, set ? 1 : 0);
 	if (set) {

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of this room share; they alone include this.
+ *
+ * serve.c	start, stages, signals, end
+ * files.c	a generation of files
+ * clerk.c	steward and clerk: configuration, policies
+ * images.c	compiled programs, by digest
+ * workers.c	workers by tenant; what each role works with; their deaths
+ * box.c	the table of sandboxes
+ * attach.c	attach and detach, step by step; none of them waits
+ * control.c	the control socket: who calls, porters, requests
+ * say.c	what is answered, as JSON
+ * notify.c	what the init system is told
+ */
+#ifndef SERVE_STATE_H
+#define SERVE_STATE_H
+
+#include "base/ids.h"
+#include "ns/capture.h"
+#include "priv/control.h"
+#include "priv/control_answer.h"
+#include "proxyd/monitor_state.h"
+#include "serve/files.h"
+#include "serve/serve.h"
+
+#define SERVE_BUCKETS 1024   /* sandboxes by name; a power of two */
+#define SERVE_WORKERS_MAX 64 /* as dialer, keeper and scribe have room for */
+#define SERVE_BOXES_FIRST 16 /* sandboxes of a tenant, before another worker */
+#define SERVE_PORTERS_MAX 8  /* users who call at once */
+#define SERVE_IDLE_MS 60000  /* a worker, a porter without work ends */
+#define SERVE_NUMBER_FIRST 2 /* of workers; 1 is that of `run` */
+
+/* A compiled program that sandboxes share. */
+struct image {
+	LIST_ENTRY(image) entry;
+	char digest[7 + 64 + 1];
+	int fd;			 /* owned; sealed */
+	struct program *program; /* owned */
+	unsigned n_refs;
+};
+
+struct serve_worker {
+	struct role_process c; /* the first */
+	TAILQ_ENTRY(serve_worker) next;
+	char tenant[CONTROL_NAME_MAX + 1];
+	unsigned n_boxes;
+	uint64_t idle_ms; /* since when, by clock_ms() */
+};
+
+/* Whom to answer.  porter 0: nobody. */
+struct caller {
+	uint32_t porter, id;
+};
+
+enum box_state {
+	BOX_COMPILING, /* a clerk has its policy */
+	BOX_CAPTURING, /* a helper makes its namespace ready */
+	BOX_RECORDING, /* its attach record is on its way */
+	BOX_ATTACHED,
+	BOX_GONE, /* nothing is left but what a callback still holds */
+};
+
+/* A sandbox. */
+struct box {
+	TAILQ_ENTRY(box) entry;
+	LIST_ENTRY(box) by_name;
+	struct ids_entry by_id;
+	struct serve *serve; /* borrowed */
+	uint32_t id;
+	enum box_state state;
+	char name[CONTROL_NAME_MAX + 1], tenant[CONTROL_NAME_MAX + 1];
+	struct buf request;	     /* owned: its attach, without secrets */
+	struct control_attach asked; /* reads `request` */
+	struct caller caller;	     /* who waits for it */
+	struct image *image;	     /* a share; NULL: none yet */
+	uint32_t generation;	     /* of its program */
+	struct serve_worker *worker; /* borrowed; NULL: none yet */
+	struct placeholder *places;  /* owned */
+	size_t n_places;
+	unsigned n_spools;
+	int net_fd; /* owned; -1: none */
+	ino_t net;  /* which one that is */
+	struct capture_job job;
+	struct capture capture;
+	bool has_job, has_capture;
+	bool told;		    /* dialer and keeper know it */
+	struct event *news, *links; /* owned: of the helper, of the watch */
+	unsigned n_waits;	    /* callbacks that hold it */
+};
+
+TAILQ_HEAD(box_list, box);
+struct job;
+struct porter_process;
+
+struct serve {
+	struct monitor m; /* the first */
+	const struct serve_config *cfg;
+	struct monitor_config run; /* what the shared parts look at */
+	struct files files;
+	bool *sent; /* owned; by credential: the keeper has its secret */
+	struct role_process steward, clerk;
+	uint64_t clerk_ms;	 /* since when it has no job */
+	STAILQ_HEAD(, job) jobs; /* owned; the first is at work */
+	LIST_HEAD(, image) images;
+	struct ids by_id;
+	LIST_HEAD(, box) by_name[SERVE_BUCKETS];
+	struct box_list boxes;
+	size_t n_boxes;
+	uint32_t next_box, next_worker, next_porter;
+	TAILQ_HEAD(, serve_worker) workers;
+	size_t n_workers, n_cores;
+	TAILQ_HEAD(, porter_process) porters;
+	size_t n_porters;
+	int socket; /* owned: the control socket; -1: none */
+	struct event *accepts;
+	struct event *signals[4]; /* owned */
+	int lock;		  /* owned: of the state's folder */
+	bool notified;
+};
+
+static inline struct serve *
+serve_of(struct monitor *m)
+{
+	return (struct serve *)m;
+}
+
+/* files as they are, to the steward; then monitor_step().  -1: it was said. */
+MUST_USE int steward_start(struct serve *s);
+
+/*
+ * Have the policy of a sandbox compiled.  `done` is called once, with the image
+ * or, fd -1, with what is wrong; not if the job was dropped.
+ */
+typedef void job_done(struct box *b, int fd, struct slice text);
+MUST_USE int job_add(struct serve *s, struct box *b, job_done *done,
+    enum control_code *code, const char **why);
+void job_drop(struct box *b);
+void jobs_next(struct serve *s); /* the next one, if none is at work */
+void jobs_look(struct serve *s); /* each second */
+void jobs_end(struct serve *s);
+
+/* The image in `fd`, which is taken; NULL: it is none. */
+MUST_USE struct image *image_take(struct serve *s, int fd, enum err *err);
+void image_drop(struct image *i);
+
+/* workers.c */
+MUST_USE struct serve_worker *worker_pick(struct serve *s, const char *tenant,
+    enum err *err);
+void worker_leave(struct serve_worker *w); /* a sandbox left it */
+void workers_look(struct serve *s);	   /* each second */
+void workers_end(struct serve *s);
+void serve_feed(struct serve *s, struct role_process *c);
+void serve_ended(struct monitor *m, struct role_process *c, const char *how);
+void box_tell(struct box *b); /* its name and program, to all but its worker */
+void box_feed(struct box *b); /* ... and what its worker needs */
+void box_forget(struct box *b); /* all forget it */
+
+/* box.c */
+MUST_USE struct box *box_new(struct serve *s,
+    const struct control_attach *asked, enum err *err);
+struct box *box_find(struct serve *s, struct slice name);
+bool box_is_same(const struct box *b, const struct control_attach *asked);
+void box_end(struct box *b); /* out of the tables; freed when none holds it */
+void box_let_go(struct box *b);
+
+/* attach.c */
+void attach_begin(struct serve *s, const struct control_attach *asked,
+    struct caller caller);
+void detach_begin(struct serve *s, struct slice name, struct caller caller);
+void detach_now(struct box *b, const char *why);
+void serve_fill(struct box *b, struct event *e, unsigned kind);
+
+/* control.c */
+MUST_USE int control_open(struct serve *s);
+void control_look(struct serve *s); /* each second */
+void control_end(struct serve *s);
+void control_request(struct role_process *c, struct msg *msg);
+void control_porter_ended(struct role_process *c, const char *how);
+/* clerk.c */
+void control_heard(struct monitor *m, struct role_process *c, struct msg *msg);
+/* `content` is sent beside it, if it has any. */
+void answer(struct serve *s, struct caller to, enum control_code code,
+    const char *detail, const struct buf *content);
+
+/* say.c */
+void say_list(struct serve *s, struct buf *out);
+void say_box(const struct box *b, struct buf *out);
+void say_status(struct serve *s, struct buf *out);
+
+/* notify.c: a line of sd_notify(3), where the init system wants them. */
+void notify(const char *line);
+
+#endif
