@@ -19,6 +19,22 @@ now_s(void)
 	return clock_wall_us() / 1000000;
 }
 
+/*
+ * A name has the address of its pattern, and may have another one now, such as
+ * that of a rule of its own: what was the name's stays the name's.
+ */
+static void
+move_dst(const struct program *was, const struct program *p,
+    struct facts *facts)
+{
+	struct slice name = facts->sni.n != 0 ? facts->sni : facts->host;
+	struct ip ip;
+
+	if (name.n != 0 && program_address(was, name, &ip) &&
+	    ip_eq(&ip, &facts->dst) && program_address(p, name, &ip))
+		facts->dst = ip;
+}
+
 /* One that `addresses:` opened, and does not any more. */
 static bool
 is_closed(const struct program *was, const struct program *p, struct slice host,
@@ -40,33 +56,47 @@ is_sent(const struct request *r)
 	return r->x.phase >= EXCHANGE_SEND && r->x.phase <= EXCHANGE_TUNNEL;
 }
 
-bool
-reload_allows(struct request *r)
+enum answer {
+	ANSWER_NO,
+	ANSWER_OTHERWISE, /* not as it was made ready */
+	ANSWER_YES,
+};
+
+static enum answer
+judge_request_again(struct request *r)
 {
 	struct generation *g = r->flow->sandbox->generation;
+	const struct program *was = r->generation->program;
 	struct facts facts = r->facts;
 
 	if (g == r->generation)
-		return true;
-	const struct program *was = r->generation->program;
+		return ANSWER_YES;
 	/* Facts name a placeholder's credential by its place. */
 	if (facts.placeholder != PLACEHOLDER_NONE &&
 	    !same_credentials(was, g->program))
-		return false;
+		return ANSWER_OTHERWISE;
 	facts.now_s = now_s();
+	move_dst(was, g->program, &facts);
 	struct verdict v = policy_decide(g->program, &facts);
 	if (!v.allow ||
 	    is_closed(was, g->program, host_slice(&r->host), r->facts.port,
 		r->address))
-		return false;
-	r->is_otherwise = !same_treatment(was, &r->verdict, g->program, &v);
+		return ANSWER_NO;
+	bool same = same_treatment(was, &r->verdict, g->program, &v);
 	/* What was made ready for it is not what is wanted now. */
-	if (r->is_otherwise && !is_sent(r))
-		return false;
+	if (!same && !is_sent(r))
+		return ANSWER_OTHERWISE;
+	r->is_otherwise = !same;
 	generation_unref(r->latest);
 	r->latest = generation_ref(g);
 	r->now = v;
-	return true;
+	return ANSWER_YES;
+}
+
+bool
+reload_allows(struct request *r)
+{
+	return judge_request_again(r) == ANSWER_YES;
 }
 
 static void
@@ -75,10 +105,11 @@ reload_request(struct request *r)
 	if (!r->judged || !r->verdict.allow || r->ended || r->x.refused ||
 	    r->x.phase >= EXCHANGE_REFUSE)
 		return;
-	if (!reload_allows(r))
-		exchange_refuse(&r->x, REASON_POLICY_CHANGED, why);
-	else
+	enum answer answer = judge_request_again(r);
+	if (answer == ANSWER_YES)
 		request_reach_again(r);
+	else if (answer == ANSWER_NO || !request_judge_again(r))
+		exchange_refuse(&r->x, REASON_POLICY_CHANGED, why);
 }
 
 /* --- flows --------------------------------------------------------------- */
@@ -95,6 +126,9 @@ set_generation(struct flow *f)
 static void
 judge_again(struct flow *f)
 {
+	if (f->generation != NULL)
+		move_dst(f->generation->program,
+		    f->sandbox->generation->program, &f->facts);
 	set_generation(f);
 	f->facts.now_s = now_s();
 	record_judge(f->generation, &f->facts, &f->verdict);

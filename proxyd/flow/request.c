@@ -300,6 +300,27 @@ request_run(struct request *r)
 }
 
 bool
+request_judge_again(struct request *r)
+{
+	if (r->pushing != NULL || r->lfs != NULL ||
+	    !exchange_judge_again(&r->x))
+		return false;
+	request_reach_cancel(r);
+	attach_wipe(&r->attach);
+	spend_undo(&r->spend, clock_ms());
+	free(r->path);
+	free(r->git_path);
+	free(r->query);
+	r->path = r->git_path = r->query = NULL;
+	r->probe = (struct git_probe){ 0 };
+	generation_unref(r->generation);
+	generation_unref(r->latest);
+	r->generation = r->latest = NULL;
+	r->judged = r->is_again = false;
+	return true;
+}
+
+bool
 request_may_continue(const struct request *r)
 {
 	return exchange_may_continue(&r->x);

@@ -122,6 +122,9 @@ request_rule(const struct request *r)
 	return r->latest != NULL ? r->now.rule : r->verdict.rule;
 }
 
+/* Nothing of it was sent or read: judge it anew, from its head on, as if it had
+ * just come.  False: it is too late. */
+MUST_USE bool request_judge_again(struct request *r);
 /* Nothing of it was sent: forget the upstream that it has or waits for, and ask
  * for one again; else nothing. */
 void request_reach_again(struct request *r);

@@ -208,6 +208,15 @@ spend_request(struct spend *s, uint64_t head, uint64_t length, uint64_t now_ms)
 	return REASON_ALLOW;
 }
 
+void
+spend_undo(struct spend *s, uint64_t now_ms)
+{
+	if (s->rule != NULL && s->counted && s->limits.requests_per_minute != 0)
+		budget_return(&s->rule->requests, 1);
+	spend_end(s, 0, now_ms);
+	*s = (struct spend){ .rule = NULL };
+}
+
 enum reason
 spend_connection(struct spend *s, uint64_t now_ms)
 {

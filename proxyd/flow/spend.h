@@ -63,6 +63,9 @@ void spend_init(struct spend *s, const struct program *p, uint32_t rule,
 enum reason spend_request(struct spend *s, uint64_t head, uint64_t length,
     uint64_t now_ms);
 
+/* It did not happen after all: nothing of it counts. */
+void spend_undo(struct spend *s, uint64_t now_ms);
+
 /* One more connection that passes unread, likewise. */
 enum reason spend_connection(struct spend *s, uint64_t now_ms);
 

@@ -20,10 +20,11 @@ static const struct {
 	    TO(READ) | TO(REACH) | TO(REFUSE) | TO(GONE), LIMIT_REFUSE_MS },
 	[EXCHANGE_READ] = { "READ", TO(REACH) | TO(REFUSE) | TO(GONE),
 	    LIMIT_PUSH_LIST_MS },
-	[EXCHANGE_REACH] = { "REACH", TO(ATTACH) | TO(REFUSE) | TO(GONE),
-	    LIMIT_DIAL_MS },
+	[EXCHANGE_REACH] = { "REACH",
+	    TO(ATTACH) | TO(JUDGE) | TO(REFUSE) | TO(GONE), LIMIT_DIAL_MS },
 	[EXCHANGE_ATTACH] = { "ATTACH",
-	    TO(SEND) | TO(REACH) | TO(REFUSE) | TO(GONE), LIMIT_RELEASE_MS },
+	    TO(SEND) | TO(REACH) | TO(JUDGE) | TO(REFUSE) | TO(GONE),
+	    LIMIT_RELEASE_MS },
 	[EXCHANGE_SEND] = { "SEND",
 	    TO(ANSWER) | TO(TUNNEL) | TO(REACH) | TO(REFUSE) | TO(GONE), IDLE },
 	[EXCHANGE_ANSWER] = { "ANSWER", TO(DONE) | TO(GONE), IDLE },
@@ -227,6 +228,29 @@ exchange_reach_again(struct exchange *x)
 	if (x->phase == EXCHANGE_ATTACH)
 		(void)exchange_enter(x, EXCHANGE_REACH);
 	x->asked = x->answer_yes = false;
+}
+
+bool
+exchange_judge_again(struct exchange *x)
+{
+	if ((x->phase != EXCHANGE_JUDGE && x->phase != EXCHANGE_REACH &&
+		x->phase != EXCHANGE_ATTACH) ||
+	    x->reads || x->refused || !x->version->read_again(x))
+		return false;
+	exchange_drop_upstream(x, false);
+	way_release(&x->up);
+	way_init(&x->up, H1_CLIENT, x->version->has_end);
+	way_set(&x->up, x->req.body, x->req.body, x->req.length);
+	x->credentials = (struct exchange_slots){ NULL };
+	x->host = NULL;
+	x->path = (struct slice){ 0 };
+	x->port = 0;
+	x->idle_ms = LIMIT_IDLE_MS;
+	x->upgrade = x->skip_cookies = false;
+	x->asked = x->answer_yes = false;
+	if (x->phase != EXCHANGE_JUDGE)
+		(void)exchange_enter(x, EXCHANGE_JUDGE);
+	return true;
 }
 
 void

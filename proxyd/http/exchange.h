@@ -6,8 +6,8 @@
  *  HEAD    the request's fields, whole                  head    JUDGE GONE
  *  JUDGE   the verdict, and that it is recorded         refuse  READ REACH REFUSE GONE
  *  READ    what the owner has to read of the body       list    REACH REFUSE GONE
- *  REACH   an upstream connection: pooled, or a dial    dial    ATTACH REFUSE GONE
- *  ATTACH  the credential, released by the keeper       release SEND REACH REFUSE GONE
+ *  REACH   an upstream connection: pooled, or a dial    dial    ATTACH JUDGE REFUSE GONE
+ *  ATTACH  the credential, released by the keeper       release SEND REACH JUDGE REFUSE GONE
  *  SEND    request to upstream; its answer may begin    idle    ANSWER TUNNEL REACH REFUSE GONE
  *  ANSWER  the response's fields and body               idle    DONE GONE
  *  TUNNEL  bytes either way behind an upgrade, unread   idle    DONE GONE
@@ -17,7 +17,8 @@
  *
  * SEND goes back to REACH once: a pooled connection was stale, nothing of the
  * answer came, and the request may be repeated (RFC 9110 9.2.2).  ATTACH goes
- * back to it when its owner says so: the policy has changed.
+ * back to it, and both to JUDGE, when their owner says so: the policy has
+ * changed.
  *
  * What differs between HTTP/1.1 and HTTP/2 is a table of functions: the heads,
  * how bodies are framed, and how an exchange ends (exchange_step.h).
@@ -143,6 +144,11 @@ void exchange_allow(struct exchange *x);
  * The limit of REACH goes on if it is there.
  */
 void exchange_reach_again(struct exchange *x);
+/*
+ * In JUDGE, REACH or ATTACH, and nothing of the body was read: from its head on,
+ * as if it had just come.  False: it is too late.
+ */
+MUST_USE bool exchange_judge_again(struct exchange *x);
 /* `s` is the exchange's now, ready; pooled: it has been used before. */
 void exchange_reached(struct exchange *x, struct stream *s, bool pooled);
 /* What `slots` has lives until `sent` or `ended`. */

@@ -11,6 +11,12 @@ read_request(struct exchange *x, struct parse_fail *fail)
 }
 
 static bool
+read_again(struct exchange *x)
+{
+	return h1_read_again(&x->req, &x->head);
+}
+
+static bool
 put_request(struct exchange *x, struct http_new_request *r)
 {
 	size_t secret = h1_credentials_size(r);
@@ -186,6 +192,7 @@ const struct exchange_version exchange_h1 = {
 	.has_end = false,
 	.has_head = false,
 	.read_request = read_request,
+	.read_again = read_again,
 	.put_request = put_request,
 	.read_response = read_response,
 	.put_response = put_response,

@@ -6,6 +6,7 @@
 #include "http/exchange_step.h"
 #include "http/h2_way.h"
 #include "http/refuse_grpc.h"
+#include "wire/h2_head.h"
 
 static enum parse
 read_request(struct exchange *x, struct parse_fail *fail)
@@ -14,6 +15,17 @@ read_request(struct exchange *x, struct parse_fail *fail)
 
 	x->refusal.grpc = p == PARSE_DONE && refusal_is_grpc(&x->req);
 	return p;
+}
+
+static bool
+read_again(struct exchange *x)
+{
+	bool ends = x->req.body == HTTP_BODY_NONE;
+	struct parse_fail fail;
+
+	x->req = (struct http_request){ 0 };
+	return h2_request_take(buf_slice(&x->head), ends, &x->req, &fail) ==
+	    PARSE_DONE;
 }
 
 /* What is counted of a head is its decoded size, as it came. */
@@ -186,6 +198,7 @@ const struct exchange_version exchange_h2 = {
 	.has_end = true,
 	.has_head = true,
 	.read_request = read_request,
+	.read_again = read_again,
 	.put_request = put_request,
 	.read_response = read_response,
 	.put_response = put_response,

@@ -17,6 +17,9 @@ struct exchange_version {
 
 	/* HEAD: the request's head off x->client, into x->req and x->head. */
 	enum parse (*read_request)(struct exchange *x, struct parse_fail *fail);
+	/* The same once more, out of x->head: what was done to x->req is gone.
+	 * False: it cannot be read. */
+	bool (*read_again)(struct exchange *x);
 	/* SEND: it was not put yet.  False: it does not fit. */
 	bool (*put_request)(struct exchange *x, struct http_new_request *r);
 	/* A head off x->upstream, into x->res and x->answer_head. */

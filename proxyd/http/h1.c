@@ -76,6 +76,18 @@ h1_read_request(struct stream *s, struct http_request *req, struct buf *head,
 	return PARSE_BAD;
 }
 
+bool
+h1_read_again(struct http_request *req, const struct buf *head)
+{
+	struct parse_fail fail;
+	size_t used = 0;
+
+	*req = (struct http_request){ .scan = { .seen = head->n } };
+	return h1_request_take(buf_slice(head), &h1_limits, req, &used,
+		   &fail) == PARSE_DONE &&
+	    used == head->n;
+}
+
 enum parse
 h1_read_response(struct stream *s, struct slice method,
     struct http_response *res, struct buf *head, struct parse_fail *fail)

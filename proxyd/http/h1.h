@@ -22,6 +22,8 @@
  *
  * A full stream whose head has no end is PARSE_BAD, REASON_LIMIT_BYTES.
  */
+/* Once more, out of the head that it was copied to.  False: it is none. */
+MUST_USE bool h1_read_again(struct http_request *req, const struct buf *head);
 MUST_USE enum parse h1_read_request(struct stream *s, struct http_request *req,
     struct buf *head, struct parse_fail *fail);
 
