@@ -9,9 +9,7 @@
 #include <sys/un.h>
 
 #include <errno.h>
-#include <grp.h>
 #include <poll.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -37,7 +35,7 @@ struct porter_process {
 	struct role_process c; /* the first */
 	TAILQ_ENTRY(porter_process) entry;
 	uid_t uid;
-	uint8_t rights;	  /* of all of that user's connections */
+	uint8_t rights;	  /* of all of that user's connections together */
 	uint64_t used_ms; /* when it last was handed or asked something */
 };
 
@@ -60,7 +58,7 @@ control_porter_ended(struct role_process *c, const char *how)
 
 /* The one of that user, started if need be; NULL: it cannot be. */
 static struct porter_process *
-porter_of(struct serve *s, uid_t uid, uint8_t rights)
+porter_of(struct serve *s, uid_t uid)
 {
 	struct porter_process *p;
 	enum err err = ERR_NONE;
@@ -75,7 +73,6 @@ porter_of(struct serve *s, uid_t uid, uint8_t rights)
 	p->c.number = ++s->next_porter;
 	p->c.pidfd = -1;
 	p->uid = uid;
-	p->rights = rights;
 	TAILQ_INSERT_TAIL(&s->porters, p, entry);
 	s->n_porters++;
 	if (role_start(&s->m, &p->c, &err) == 0)
@@ -106,9 +103,9 @@ has_ended(int pidfd)
 	return poll(&p, 1, 0) != 0;
 }
 
-/* The peer's user, if it is where we are. */
+/* Is the peer where we are? */
 static bool
-look_at_peer(int fd, uid_t *uid)
+look_at_peer(int fd)
 {
 	static const char *const kinds[] = { "pid", "mnt", "user" };
 	struct ucred cred;
@@ -128,27 +125,22 @@ look_at_peer(int fd, uid_t *uid)
 		good = good && !has_ended(pidfd);
 		close(pidfd);
 	}
-	*uid = cred.uid;
 	return good;
 }
 
-/* Root has all; groups of the configuration are for a later version. */
-static uint8_t
-rights_of(uid_t uid)
-{
-	return uid == 0 || uid == geteuid() ?
-	    CONTROL_MAY_VIEW | CONTROL_MAY_ATTACH | CONTROL_MAY_POLICY :
-	    0;
-}
-
+/*
+ * Processes of one user may have other groups: a connection has the rights of
+ * its own, and more than all of them together are believed of no porter.
+ */
 static void
-hand_over(struct porter_process *p, int fd)
+hand_over(struct porter_process *p, int fd, uint8_t rights)
 {
 	uint8_t body[8];
 	struct wr w = wr_of(body, sizeof(body));
 
 	wr_u32(&w, (uint32_t)p->uid);
-	wr_u8(&w, p->rights);
+	wr_u8(&w, rights);
+	p->rights |= rights;
 	roles_send(&p->c, OP_CONTROL, wr_slice(&w), &fd, 1);
 	p->used_ms = clock_ms();
 }
@@ -158,26 +150,31 @@ on_accept(evutil_socket_t listener, short what UNUSED, void *arg)
 {
 	struct serve *s = arg;
 	struct porter_process *p = NULL;
-	uid_t uid;
+	uint32_t uid;
+	uint8_t rights;
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0)
 		return;
-	if (!look_at_peer(fd, &uid))
+	if (!look_at_peer(fd))
 		log_warn("a call from another PID, mount or user namespace is "
 			 "refused");
-	else if (rights_of(uid) == 0)
+	else if ((rights = rights_of_peer(&s->rights, fd, &uid)) == 0)
 		log_warn("a call of user %ld, who has no right, is refused",
 		    (long)uid);
 	else
-		p = porter_of(s, uid, rights_of(uid));
+		p = porter_of(s, uid);
 	if (p != NULL)
-		hand_over(p, fd);
+		hand_over(p, fd, rights);
 	close(fd);
 }
 
+/*
+ * Several groups cannot be told by one mode.  Where there are any everybody may
+ * connect, and is sent away by what the kernel says of it before a byte is read.
+ */
 static int
-make_socket(const char *path)
+make_socket(const char *path, bool groups)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	size_t n = strlen(path);
@@ -191,7 +188,7 @@ make_socket(const char *path)
 	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
 		(void)unlink(path);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	mode_t mask = umask(0117);
+	mode_t mask = umask(groups ? 0111 : 0117);
 	bool good = fd >= 0 &&
 	    bind(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0 &&
 	    listen(fd, BACKLOG) == 0;
@@ -206,9 +203,32 @@ make_socket(const char *path)
 }
 
 int
+control_rights(struct serve *s, struct rights *r, const char **why)
+{
+	static char text[512];
+	enum err err = ERR_NONE;
+
+	*r = (struct rights){ 0 };
+	for (uint32_t i = 0; i < owner_n_groups(s->m.owner); i++) {
+		struct owner_group g = owner_group(s->m.owner, i);
+		if (rights_add(r, g.name, (uint8_t)g.right, &err) == 0)
+			continue;
+		snprintf(text, sizeof(text), "%.*s:%u:%u: `%.*s`: %s",
+		    SLICE_ARG(g.at.file), g.at.line, g.at.column,
+		    SLICE_ARG(g.name),
+		    err == ERR_FULL ? "more than 64 groups" :
+				      "there is no such group");
+		*why = text;
+		return -1;
+	}
+	return 0;
+}
+
+int
 control_open(struct serve *s)
 {
 	char folder[4096];
+	const char *why = "";
 	const char *path = s->cfg->control, *slash = strrchr(path, '/');
 
 	if (slash != NULL && slash != path &&
@@ -217,7 +237,11 @@ control_open(struct serve *s)
 		    path);
 		(void)mkdir(folder, 0755);
 	}
-	s->socket = make_socket(path);
+	if (control_rights(s, &s->rights, &why) != 0) {
+		monitor_fail(&s->m, "%s", why);
+		return -1;
+	}
+	s->socket = make_socket(path, s->rights.n != 0);
 	if (s->socket >= 0)
 		s->accepts = event_new(loop_base(s->m.loop), s->socket,
 		    EV_READ | EV_PERSIST, on_accept, s);

@@ -20,6 +20,7 @@
 #include "ns/capture.h"
 #include "priv/control.h"
 #include "priv/control_answer.h"
+#include "priv/rights.h"
 #include "proxyd/monitor_state.h"
 #include "serve/files.h"
 #include "serve/serve.h"
@@ -114,6 +115,7 @@ struct serve {
 	size_t n_porters;
 	int socket; /* owned: the control socket; -1: none */
 	struct event *accepts;
+	struct rights rights;	  /* of groups over it */
 	struct event *signals[4]; /* owned */
 	int lock;		  /* owned: of the state's folder */
 	bool notified;
@@ -172,6 +174,9 @@ void detach_now(struct box *b, const char *why);
 void serve_fill(struct box *b, struct event *e, unsigned kind);
 
 /* control.c */
+/* The rights that `control:` of the configuration gives.  -1: *why. */
+MUST_USE int control_rights(struct serve *s, struct rights *r,
+    const char **why);
 MUST_USE int control_open(struct serve *s);
 void control_look(struct serve *s); /* each second */
 void control_end(struct serve *s);

@@ -59,6 +59,7 @@ class Gateway:
             f.write(Bed.config())
         os.chmod(self.conf + '/main.yaml', 0o600)
         self.child = None
+        self.before = []  # words before its own
         self.start()
 
     def policy(self, name, rules):
@@ -68,7 +69,7 @@ class Gateway:
 
     def start(self):
         self.child = subprocess.Popen(  # pylint: disable=consider-using-with
-            [program(), 'serve', '--config', self.conf, '--state', self.state,
+            [*self.before, program(), 'serve', '--config', self.conf, '--state', self.state,
              '--control', self.socket], stderr=subprocess.PIPE, text=True)
         until = time.monotonic() + 20
         while not os.path.exists(self.socket):
