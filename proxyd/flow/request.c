@@ -312,6 +312,10 @@ request_judge_again(struct request *r)
 	free(r->git_path);
 	free(r->query);
 	r->path = r->git_path = r->query = NULL;
+	/* They point into those, and into the program. */
+	r->facts = (struct facts){ 0 };
+	r->verdict = (struct verdict){ 0 };
+	r->git = (struct gitpath){ .service = GITPATH_NONE };
 	r->probe = (struct git_probe){ 0 };
 	generation_unref(r->generation);
 	generation_unref(r->latest);
