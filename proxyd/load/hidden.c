@@ -11,7 +11,7 @@
 #include "policy/method.h"
 
 /* Comparisons of one policy; above it the rest is not looked at. */
-#define COMPARISONS_MAX 20000000
+#define COMPARISONS_MAX 8000000
 
 struct look {
 	struct compile_hosts *h;
