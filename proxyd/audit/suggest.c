@@ -49,31 +49,22 @@ suggest_free(struct suggest *s)
 	free(s);
 }
 
-static int
-compare_slices(struct slice a, struct slice b)
-{
-	size_t n = a.n < b.n ? a.n : b.n;
-	int c = n == 0 ? 0 : memcmp(a.p, b.p, n);
-
-	return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
-}
-
 /* What belongs into one rule stands together. */
 static int
 compare_wishes(const void *a, const void *b)
 {
 	const struct wish *x = a, *y = b;
-	int c = compare_slices(x->host, y->host);
+	int c = slice_compare(x->host, y->host);
 
 	if (c == 0)
-		c = compare_slices(x->scheme, y->scheme);
+		c = slice_compare(x->scheme, y->scheme);
 	if (c == 0)
 		c = (x->port > y->port) - (x->port < y->port);
 	if (c == 0)
 		c = (int)x->any_query - (int)y->any_query;
 	if (c == 0)
-		c = compare_slices(x->shape, y->shape);
-	return c != 0 ? c : compare_slices(x->path, y->path);
+		c = slice_compare(x->shape, y->shape);
+	return c != 0 ? c : slice_compare(x->path, y->path);
 }
 
 static int
@@ -83,7 +74,7 @@ compare_others(const void *a, const void *b)
 
 	if (x->reason != y->reason)
 		return x->reason < y->reason ? -1 : 1;
-	return compare_slices(slice_of(x->key, x->n_key),
+	return slice_compare(slice_of(x->key, x->n_key),
 	    slice_of(y->key, y->n_key));
 }
 

@@ -40,6 +40,18 @@ slice_eq(struct slice a, struct slice b)
 	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
+/* By bytes; of two that begin alike the shorter one first. */
+static inline int
+slice_compare(struct slice a, struct slice b)
+{
+	size_t n = a.n < b.n ? a.n : b.n;
+	int order = n == 0 ? 0 : memcmp(a.p, b.p, n);
+
+	if (order != 0)
+		return order;
+	return a.n < b.n ? -1 : a.n > b.n;
+}
+
 static inline bool
 slice_eq_str(struct slice a, const char *s)
 {

@@ -5,6 +5,7 @@
 #include "load/build.h"
 #include "load/compile_git.h"
 #include "load/compile_index.h"
+#include "policy/hostset.h"
 #include "policy/inside.h"
 
 /* 198.18.0.0/15 without its first /24: the answerer, the refusal address. */
@@ -40,6 +41,7 @@ label_at(struct slice name, uint32_t depth)
 
 struct node {
 	struct slice label;
+	uint32_t hash;
 	uint32_t from, to, depth; /* the hosts below it */
 	uint32_t children, n_children;
 	uint32_t own[HOST_LITERAL]; /* by kind */
@@ -49,10 +51,21 @@ static struct node
 new_node(struct slice label, uint32_t from, uint32_t to, uint32_t depth)
 {
 	return (struct node){ .label = label,
+		.hash = hostset_hash(label),
 		.from = from,
 		.to = to,
 		.depth = depth,
 		.own = { IMAGE_NONE, IMAGE_NONE, IMAGE_NONE } };
+}
+
+static int
+compare_nodes(const void *left, const void *right)
+{
+	const struct node *a = left, *b = right;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return slice_compare(a->label, b->label);
 }
 
 /*
@@ -83,6 +96,8 @@ fill_node(const struct compile_hosts *h, struct node *nodes, uint32_t i,
 		nodes[n++] = new_node(label, from, at, node->depth + 1);
 		node->n_children++;
 	}
+	qsort(&nodes[node->children], node->n_children, sizeof(*nodes),
+	    compare_nodes);
 	return n;
 }
 
@@ -112,6 +127,7 @@ put_nodes(struct program_build *p)
 		n = fill_node(p->h, nodes, i, n);
 	for (uint32_t i = 0; i < n; i++) {
 		build_string(&p->b, TABLE_NODES, nodes[i].label);
+		build_word(&p->b, TABLE_NODES, nodes[i].hash);
 		build_word(&p->b, TABLE_NODES, nodes[i].children);
 		build_word(&p->b, TABLE_NODES, nodes[i].n_children);
 		build_word(&p->b, TABLE_NODES, nodes[i].own[HOST_EXACT]);

@@ -3,6 +3,8 @@
 #include "base/ascii.h"
 #include "base/ip.h"
 
+#define GUESSES 8 /* steps of a search before it goes on by halves */
+
 /* Take the last label off `name`, with its dot. */
 static struct slice
 take_label(struct slice *name)
@@ -28,33 +30,78 @@ hostset_may_cover(struct slice covered)
 	return true;
 }
 
-static int
-compare(struct slice a, struct slice b)
+uint32_t
+hostset_hash(struct slice label)
 {
-	size_t n = a.n < b.n ? a.n : b.n;
-	int order = n == 0 ? 0 : memcmp(a.p, b.p, n);
+	uint32_t hash = 0x811c9dc5U; /* FNV-1a, and MurmurHash3's last steps */
 
-	if (order != 0)
-		return order;
-	return a.n < b.n ? -1 : a.n > b.n;
+	for (size_t i = 0; i < label.n; i++)
+		hash = (hash ^ label.p[i]) * 0x01000193U;
+	hash = (hash ^ hash >> 16) * 0x85ebca6bU;
+	hash = (hash ^ hash >> 13) * 0xc2b2ae35U;
+	return hash ^ hash >> 16;
+}
+
+/* Records from `low` up to `high`, whose hashes are not outside of the two. */
+struct span {
+	uint32_t low, high;
+	uint32_t low_hash, high_hash;
+};
+
+/*
+ * Where a hash would stand if they were all as far from each other: nearly
+ * there, where a search by halves looks at a record far from all others, and so
+ * at memory that is in no cache, at each step.  A policy whose hashes are not
+ * like that is searched by halves after a few steps.
+ */
+static uint32_t
+guess(const struct span *s, uint32_t hash, unsigned step)
+{
+	uint64_t width = (uint64_t)s->high_hash - s->low_hash + 1;
+
+	if (step >= GUESSES)
+		return s->low + (s->high - s->low) / 2;
+	return s->low +
+	    (uint32_t)((uint64_t)(hash - s->low_hash) * (s->high - s->low) /
+		width);
+}
+
+/* What is looked for stands below node `at`, or above it. */
+static void
+narrow(struct span *s, uint32_t at, uint32_t hash, bool below)
+{
+	if (below) {
+		s->high = at;
+		s->high_hash = hash;
+	} else {
+		s->low = at + 1;
+		s->low_hash = hash;
+	}
 }
 
 static uint32_t
 find_child(const struct image *m, uint32_t node, struct slice label)
 {
-	uint32_t low = image_word(m, TABLE_NODES, node, NODE_CHILDREN);
-	uint32_t high = low + image_word(m, TABLE_NODES, node, NODE_N_CHILDREN);
+	const uint32_t hash = hostset_hash(label);
+	uint32_t first = image_word(m, TABLE_NODES, node, NODE_CHILDREN);
+	struct span s = { first,
+		first + image_word(m, TABLE_NODES, node, NODE_N_CHILDREN), 0,
+		UINT32_MAX };
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		int order = compare(label,
-		    image_string(m, TABLE_NODES, mid, NODE_LABEL_S));
+	for (unsigned step = 0; s.low < s.high; step++) {
+		/* Only in an image that is out of order. */
+		if (hash < s.low_hash || hash > s.high_hash)
+			return IMAGE_NONE;
+		uint32_t at = guess(&s, hash, step);
+		const uint8_t *record = image_record(m, TABLE_NODES, at);
+		uint32_t have = image_at(record, NODE_HASH);
+		int order = have < hash ? 1 : -1;
+		if (have == hash)
+			order = slice_compare(label,
+			    image_text(m, record, NODE_LABEL_S));
 		if (order == 0)
-			return mid;
-		if (order < 0)
-			high = mid;
-		else
-			low = mid + 1;
+			return at;
+		narrow(&s, at, have, order < 0);
 	}
 	return IMAGE_NONE;
 }
@@ -139,21 +186,20 @@ hostset_literal(const struct image *m, const struct ip *ip)
 uint32_t
 hostset_by_address(const struct image *m, const struct ip *ip)
 {
-	uint32_t low = 0, high = image_count(m, TABLE_ADDRESSES);
+	struct span s = { 0, image_count(m, TABLE_ADDRESSES), 0xc6120000U,
+		0xc613ffffU }; /* 198.18.0.0/15 */
 
 	if (ip->family != 4)
 		return IMAGE_NONE;
 	uint32_t want = image_read(ip->bytes);
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		uint32_t have = image_word(m, TABLE_ADDRESSES, mid, ADDRESS_V4);
+	for (unsigned step = 0; s.low < s.high; step++) {
+		if (want < s.low_hash || want > s.high_hash)
+			return IMAGE_NONE;
+		uint32_t at = guess(&s, want, step);
+		uint32_t have = image_word(m, TABLE_ADDRESSES, at, ADDRESS_V4);
 		if (have == want)
-			return image_word(m, TABLE_ADDRESSES, mid,
-			    ADDRESS_HOST);
-		if (want < have)
-			high = mid;
-		else
-			low = mid + 1;
+			return image_word(m, TABLE_ADDRESSES, at, ADDRESS_HOST);
+		narrow(&s, at, have, want < have);
 	}
 	return IMAGE_NONE;
 }

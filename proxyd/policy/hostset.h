@@ -44,6 +44,9 @@ uint32_t hostset_by_address(const struct image *m, const struct ip *ip);
 void hostset_covering(const struct image *m, uint32_t host,
     struct host_matches *found);
 
+/* By which the labels of one parent are sorted. */
+uint32_t hostset_hash(struct slice label);
+
 /*
  * May the labels `covered`, such as "a.b", be covered by a wildcard of an
  * allow rule?

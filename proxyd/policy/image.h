@@ -19,7 +19,7 @@
 #include "base/slice.h"
 #include "policy/gitflag.h"
 
-#define IMAGE_VERSION 6
+#define IMAGE_VERSION 7
 #define IMAGE_NONE UINT32_MAX	 /* no such record */
 #define IMAGE_SIZE_MAX 268435456 /* bytes; 200,000 rules need about 60 MiB */
 #define IMAGE_TABLES_MAX 20
@@ -72,7 +72,8 @@ enum program_table {
 /* A label of the host tree, read from the right; record 0 is the root. */
 enum node_word {
 	NODE_LABEL_S,
-	NODE_CHILDREN = NODE_LABEL_S + 2, /* first; they are sorted by label */
+	NODE_HASH = NODE_LABEL_S + 2, /* hostset_hash() of the label */
+	NODE_CHILDREN,		      /* first; sorted by hash, then label */
 	NODE_N_CHILDREN,
 	NODE_EXACT,  /* host of the name itself, or IMAGE_NONE */
 	NODE_STAR,   /* of `*.` before it */

@@ -164,6 +164,68 @@ hostset_bears_127_labels(void **state)
 	buf_release(&yaml);
 }
 
+#define MANY 3000
+
+/* Label `i` of those whose hashes are below `below`, or of all. */
+static unsigned
+label_below(unsigned i, uint32_t below)
+{
+	char label[16];
+
+	for (;; i++) {
+		snprintf(label, sizeof(label), "h%u", i);
+		if (hostset_hash(slice_of_str(label)) <= below)
+			return i;
+	}
+}
+
+/* Names whose hashes lie anywhere, or all in one corner but for one. */
+static void
+find_many(uint32_t below, unsigned n)
+{
+	struct buf yaml;
+	struct bed b;
+	unsigned label = 0;
+
+	buf_init(&yaml, 1 << 20);
+	buf_put_str(&yaml, "version: 1\npolicies:\n  p:\n    rules:\n");
+	for (unsigned i = 0; i < n; i++, label++) {
+		label = label_below(label, below);
+		buf_putf(&yaml, "      - allow: https://h%u.test/\n", label);
+	}
+	buf_put_str(&yaml, "      - allow: https://h.test/\n");
+	bed_load(&b, NULL, buf_text(&yaml));
+	assert_non_null(b.program);
+	for (unsigned i = 0; i <= label; i++) {
+		const struct image *m = &b.program->image;
+		struct host_matches found;
+		char name[32];
+		struct ip ip;
+		snprintf(name, sizeof(name), "h%u.test", i);
+		hostset_match(m, slice_of_str(name), &found);
+		bool wanted = i < label && label_below(i, below) == i;
+		assert_int_equal(found.n, wanted ? 1 : 0);
+		if (!wanted)
+			continue;
+		assert_true(slice_eq_str(image_string(m, TABLE_HOSTS,
+					     found.at[0].host, HOST_TEXT_S),
+		    name));
+		assert_true(
+		    program_address(b.program, slice_of_str(name), &ip));
+		assert_int_equal(hostset_by_address(m, &ip), found.at[0].host);
+	}
+	bed_release(&b);
+	buf_release(&yaml);
+}
+
+static void
+hostset_finds_one_of_many(void **state)
+{
+	(void)state;
+	find_many(UINT32_MAX, MANY);
+	find_many(UINT32_MAX / 64, MANY / 10);
+}
+
 int
 main(void)
 {
@@ -172,6 +234,7 @@ main(void)
 		cmocka_unit_test(hostset_one_agrees_with_the_tree),
 		cmocka_unit_test(hostset_finds_what_covers_a_pattern),
 		cmocka_unit_test(hostset_bears_127_labels),
+		cmocka_unit_test(hostset_finds_one_of_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
