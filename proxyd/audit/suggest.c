@@ -368,6 +368,8 @@ suggest_put(struct suggest *s, const struct event *e)
 		      "trust the CA?";
 	else if (why == NULL && (!is_http(e) || !event_has(e, FIELD_HOST)))
 		why = "no HTTP; a tls:// or tcp:// rule would pass it unread";
+	else if (why == NULL && e->kind == EVENT_FLOW_END)
+		why = "a proxy was asked for it: nothing was sent to it";
 	else if (why == NULL && !is_name(event_text_of(e, FIELD_HOST)))
 		why = "not a name that a rule can have";
 	else if (why == NULL && !is_method(e))

@@ -268,6 +268,12 @@ what_no_rule_would_change_is_only_told(void **state UNUSED)
 	event_reason(&e, REASON_TLS_SNI_DENIED);
 	event_str(&e, FIELD_SNI, "no.ca.test");
 	suggest_put(suggest, &e);
+	event_init(&e, EVENT_FLOW_END);
+	event_str(&e, FIELD_VERDICT, "deny");
+	event_reason(&e, REASON_HTTP_HOST_DENIED);
+	event_str(&e, FIELD_SCHEME, "https");
+	event_str(&e, FIELD_HOST, "tunnel.test");
+	suggest_put(suggest, &e);
 	event_init(&e, EVENT_REQUEST_END);
 	event_str(&e, FIELD_VERDICT, "deny");
 	event_reason(&e, REASON_UP_PRIVATE);
@@ -280,7 +286,8 @@ what_no_rule_would_change_is_only_told(void **state UNUSED)
 	suggest_put(suggest, &e);
 	make();
 	assert_int_equal(sum.n_rules, 1);
-	assert_int_equal(sum.n_others, 8);
+	assert_int_equal(sum.n_others, 9);
+	assert_true(says("http.host_denied tunnel.test (a proxy was asked"));
 	assert_true(says("POST pot.test:443/ (a method"));
 	assert_true(says("#   1 x deny.rule GET api.test:443/never/x (a rule"));
 	assert_true(says("dns.denied only.asked.test (only asked for"));
