@@ -93,7 +93,7 @@ struct exchange {
 	unsigned status;	       /* given to the client; 0: none */
 	unsigned grpc_status;	       /* likewise, of our own; 0: none */
 	unsigned n_informational;
-	uint64_t drained;      /* REFUSE: of the request, dropped */
+	uint64_t drained;      /* of the request, by us */
 	uint64_t drain_until;  /* ... by clock_ms(), of one that git reads */
 	size_t told;	       /* ... and of refusal.last, put */
 	uint32_t origin_error; /* HTTP/2: of the stream that it reset */

@@ -3,6 +3,7 @@
  * An exchange over HTTP/2: two streams of net/stream.h that say by themselves
  * where a body ends.  Only they end with it, never a connection.
  */
+#include "base/clock.h"
 #include "http/exchange_step.h"
 #include "http/h2_way.h"
 #include "http/refuse_grpc.h"
@@ -124,6 +125,31 @@ upstream_lost(struct exchange *x, const char *detail)
 }
 
 /*
+ * What the origin takes no more of is dropped, so much and so long, before the
+ * client's stream is reset: Java's client forgets an answer that it has when a
+ * reset comes while it sends, and waits for ever.
+ */
+static bool
+drops_on(struct exchange *x)
+{
+	struct slice in = stream_peek(x->client);
+	uint64_t now = clock_ms();
+
+	if (x->up.done)
+		return false;
+	if (x->drain_until == 0)
+		x->drain_until = now + LIMIT_DRAIN_MS;
+	x->drained += in.n;
+	stream_take(x->client, in.n);
+	if (now >= x->drain_until || x->drained > LIMIT_DRAIN_SIZE ||
+	    stream_is_eof(x->client))
+		return false;
+	x->expired = false;
+	timer_set(&x->limit, x->drain_until - now);
+	return true;
+}
+
+/*
  * The origin may go on taking a request that it has answered; RST_STREAM says
  * that it does not, and then the client's ends in the same way when its stream
  * is closed.
@@ -131,12 +157,12 @@ upstream_lost(struct exchange *x, const char *detail)
 static enum exchange_step
 finish(struct exchange *x)
 {
-	bool taken = stream_is_broken(x->upstream) ||
-	    (x->up.done && stream_is_shut(x->upstream));
+	bool is_cut = stream_is_broken(x->upstream);
+	bool taken = is_cut || (x->up.done && stream_is_shut(x->upstream));
 
-	return taken && stream_is_shut(x->client) ?
-	    exchange_enter(x, EXCHANGE_DONE) :
-	    EXCHANGE_WAIT;
+	if (!taken || !stream_is_shut(x->client) || (is_cut && drops_on(x)))
+		return EXCHANGE_WAIT;
+	return exchange_enter(x, EXCHANGE_DONE);
 }
 
 static bool

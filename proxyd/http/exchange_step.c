@@ -346,7 +346,8 @@ exchange_step_answer(struct exchange *x)
 		return x->version->client_lost(x);
 	if (x->refused)
 		return exchange_lose(x, x->refusal.reason, x->fail.detail);
-	if (x->expired)
+	/* That of what is dropped behind a whole answer is no fault. */
+	if (x->expired && x->drain_until == 0)
 		return exchange_lose(x, REASON_LIMIT_TIME,
 		    "no byte of either side in time");
 	exchange_note_progress(x);

@@ -104,3 +104,10 @@ seen_record(struct world *w, const struct event *e)
 	    slice_eq(event_text_of(e, FIELD_REASON), SLICE("policy.changed"));
 	note_flow(w, e);
 }
+
+bool
+seen_has(const struct world *w, const char *line)
+{
+	return w->records.n != 0 &&
+	    memmem(w->records.p, w->records.n, line, strlen(line)) != NULL;
+}

@@ -18,4 +18,7 @@ void seen_same(const struct world *w, struct seen before);
 struct event;
 void seen_record(struct world *w, const struct event *e);
 
+/* Is this among its records?  Each is a line of event, verdict, reason, status. */
+bool seen_has(const struct world *w, const char *line);
+
 #endif
