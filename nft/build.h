@@ -10,7 +10,7 @@
 #include "base/attr.h"
 #include "nft/ruleset.h"
 
-#define BUILD_SIZE 16384 /* bytes that are enough for every ruleset of ours */
+#define BUILD_SIZE 65536 /* bytes that are enough for every ruleset of ours */
 
 struct batch {
 	char bytes[BUILD_SIZE] __attribute__((aligned(8)));

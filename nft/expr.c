@@ -140,3 +140,31 @@ expr_log(struct nftnl_rule *r, uint16_t group, uint32_t len)
 	nftnl_expr_set_u16(e, NFTNL_EXPR_LOG_GROUP, group);
 	nftnl_expr_set_u32(e, NFTNL_EXPR_LOG_SNAPLEN, len);
 }
+
+void
+expr_over(struct nftnl_rule *r, uint32_t n)
+{
+	struct nftnl_expr *e = add(r, "connlimit");
+
+	nftnl_expr_set_u32(e, NFTNL_EXPR_CONNLIMIT_COUNT, n);
+	nftnl_expr_set_u32(e, NFTNL_EXPR_CONNLIMIT_FLAGS, NFT_CONNLIMIT_F_INV);
+}
+
+void
+expr_reject(struct nftnl_rule *r)
+{
+	struct nftnl_expr *e = add(r, "reject");
+
+	nftnl_expr_set_u32(e, NFTNL_EXPR_REJECT_TYPE, NFT_REJECT_ICMPX_UNREACH);
+	nftnl_expr_set_u8(e, NFTNL_EXPR_REJECT_CODE,
+	    NFT_REJECT_ICMPX_PORT_UNREACH);
+}
+
+void
+expr_set_mark(struct nftnl_rule *r)
+{
+	struct nftnl_expr *e = add(r, "meta");
+
+	nftnl_expr_set_u32(e, NFTNL_EXPR_META_KEY, NFT_META_MARK);
+	nftnl_expr_set_u32(e, NFTNL_EXPR_META_SREG, REG);
+}

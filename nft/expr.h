@@ -42,6 +42,15 @@ void expr_counter(struct nftnl_rule *r, const char *name);
 /* Go on at most `per_s` times a second. */
 void expr_limit(struct nftnl_rule *r, uint64_t per_s, uint32_t burst);
 
+/* Go on only with more than `n` flows that connection tracking knows of. */
+void expr_over(struct nftnl_rule *r, uint32_t n);
+
+/* Drop, and answer ICMP "port unreachable" of its family. */
+void expr_reject(struct nftnl_rule *r);
+
+/* Set the packet's mark to what is in the register. */
+void expr_set_mark(struct nftnl_rule *r);
+
 /* Hand the first `len` bytes to an NFLOG group. */
 void expr_log(struct nftnl_rule *r, uint16_t group, uint32_t len);
 

@@ -5,46 +5,94 @@
  * 2.  It reads nothing but its arguments and the kernel's answers.
  *
  *	duenna-nft netns-empty TCP-PORT DNS-PORT	load the rules
+ *	duenna-nft gate LINK-INDEX TCP-PORT DNS-PORT FLOWS ADDRESS...	... of a gate
  *	duenna-nft clear	take them away; none there is fine, too
- *	duenna-nft counters	"udp N", "icmp N", "other N" on standard output
+ *	duenna-nft counters	"udp N", "icmp N", "other N" on standard output, and
+ *				those of a gate that are not 0
  *
  * Exit status 0, 1 with one line on standard error, 2 usage.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 
 #include "nft/talk.h"
 
-/* A port in decimal, 1 to 65535; 0: it is none. */
-static uint16_t
-port_of(const char *text)
+/* A decimal number, 1 to 2^31 - 1; 0: it is none. */
+static uint32_t
+number_of(const char *text)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
 
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n > UINT16_MAX)
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n > INT32_MAX)
 		return 0;
-	return (uint16_t)n;
+	return (uint32_t)n;
 }
 
+/* A port; 0: it is none. */
+static uint16_t
+port_of(const char *text)
+{
+	uint32_t n = number_of(text);
+
+	return n > UINT16_MAX ? 0 : (uint16_t)n;
+}
+
+static bool
+address_of(const char *text, struct ruleset_address *out)
+{
+	*out = (struct ruleset_address){ .v6 = strchr(text, ':') != NULL };
+	return inet_pton(out->v6 ? AF_INET6 : AF_INET, text, out->bytes) == 1;
+}
+
+/* Which of both rulesets it is. */
 struct load {
-	uint16_t tcp_port, dns_port;
+	const struct gate *gate;     /* or NULL: */
+	uint16_t tcp_port, dns_port; /* of an empty namespace */
 	bool log, replace;
 	uint32_t at; /* which message failed */
 };
 
 static int
-load(struct load *l)
+load_once(struct load *l)
 {
-	struct ruleset set;
+	static struct ruleset set;
 	static struct batch batch;
+	struct gate gate;
 
-	ruleset_netns_empty(&set, l->tcp_port, l->dns_port, l->log);
+	if (l->gate != NULL) {
+		gate = *l->gate;
+		gate.log = l->log;
+		ruleset_gate(&set, &gate);
+	} else
+		ruleset_netns_empty(&set, l->tcp_port, l->dns_port, l->log);
 	if (build_ruleset(&set, l->replace, &batch) == -1) {
 		errno = EMSGSIZE;
 		return -1;
 	}
 	return talk_batch(&batch, &l->at);
+}
+
+static int
+load(struct load *l)
+{
+	int rc = load_once(l);
+
+	if (rc == -1 && errno == EEXIST) {
+		l->replace = true;
+		rc = load_once(l);
+	}
+	/* Without NFLOG in this kernel the packets are counted alone. */
+	if (rc == -1 && errno == ENOENT) {
+		l->log = false;
+		rc = load_once(l);
+	}
+	if (rc == 0)
+		return 0;
+	fprintf(stderr, "%s (message %" PRIu32 " of the batch)\n",
+	    strerror(errno), l->at);
+	return 1;
 }
 
 static int
@@ -56,21 +104,26 @@ netns_empty(const char *tcp, const char *dns)
 
 	if (l.tcp_port == 0 || l.dns_port == 0)
 		return 2;
-	int rc = load(&l);
-	if (rc == -1 && errno == EEXIST) {
-		l.replace = true;
-		rc = load(&l);
-	}
-	/* Without NFLOG in this kernel the packets are counted alone. */
-	if (rc == -1 && errno == ENOENT) {
-		l.log = false;
-		rc = load(&l);
-	}
-	if (rc == 0)
-		return 0;
-	fprintf(stderr, "%s (message %" PRIu32 " of the batch)\n",
-	    strerror(errno), l.at);
-	return 1;
+	return load(&l);
+}
+
+/* Arguments behind the word: LINK-INDEX TCP-PORT DNS-PORT FLOWS ADDRESS... */
+static int
+gate(char *const *arg, int n)
+{
+	struct gate g = { .link = number_of(arg[0]),
+		.tcp_port = port_of(arg[1]),
+		.dns_port = port_of(arg[2]),
+		.flows_max = number_of(arg[3]) };
+	struct load l = { .gate = &g, .log = true };
+
+	if (g.link == 0 || g.tcp_port == 0 || g.dns_port == 0 ||
+	    g.flows_max == 0 || n > 4 + RULESET_ADDRESSES_MAX)
+		return 2;
+	for (int i = 4; i < n; i++)
+		if (!address_of(arg[i], &g.address[g.n_addresses++]))
+			return 2;
+	return load(&l);
 }
 
 static int
@@ -95,7 +148,9 @@ counters(void)
 		return 1;
 	}
 	for (enum ruleset_counter c = 0; c < COUNTER_COUNT; c++)
-		printf("%s %" PRIu64 "\n", ruleset_counter_name(c), packets[c]);
+		if (c < COUNTER_ALWAYS || packets[c] != 0)
+			printf("%s %" PRIu64 "\n", ruleset_counter_name(c),
+			    packets[c]);
 	return 0;
 }
 
@@ -106,6 +161,8 @@ main(int argc, char **argv)
 
 	if (argc == 4 && strcmp(argv[1], "netns-empty") == 0)
 		status = netns_empty(argv[2], argv[3]);
+	else if (argc > 6 && strcmp(argv[1], "gate") == 0)
+		status = gate(argv + 2, argc - 2);
 	else if (argc == 2 && strcmp(argv[1], "clear") == 0)
 		status = clear();
 	else if (argc == 2 && strcmp(argv[1], "counters") == 0)
@@ -113,6 +170,8 @@ main(int argc, char **argv)
 	if (status == 2)
 		fprintf(stderr,
 		    "usage: duenna-nft netns-empty TCP-PORT DNS-PORT\n"
+		    "       duenna-nft gate LINK-INDEX TCP-PORT DNS-PORT "
+		    "FLOWS ADDRESS...\n"
 		    "       duenna-nft clear\n"
 		    "       duenna-nft counters\n");
 	return status;

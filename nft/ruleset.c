@@ -16,6 +16,11 @@ ruleset_counter_name(enum ruleset_counter counter)
 		[COUNTER_UDP] = "udp",
 		[COUNTER_ICMP] = "icmp",
 		[COUNTER_OTHER] = "other",
+		[COUNTER_SPOOF] = "spoof",
+		[COUNTER_IPV6] = "ipv6",
+		[COUNTER_FLOWS] = "flows",
+		[COUNTER_ARRIVED4] = "arrived4",
+		[COUNTER_ARRIVED6] = "arrived6",
 	};
 
 	return names[counter];
@@ -61,7 +66,8 @@ ruleset_netns_empty(struct ruleset *set, uint16_t tcp_port, uint16_t dns_port,
 	/* clang-format on */
 	_Static_assert(COUNT_OF(rows) <= RULESET_RULES_MAX, "room for all");
 
-	*set = (struct ruleset){ 0 };
+	*set = (struct ruleset){ .chains = 1u << CHAIN_NAT | 1u << CHAIN_FILTER,
+		.counters = (1u << COUNTER_ALWAYS) - 1 };
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		if (log || rows[i].act != ACT_LOG)
 			set->rule[set->n++] = rows[i];

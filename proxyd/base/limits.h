@@ -55,6 +55,7 @@
 	X(H2_FRAMES_PER_S, 100, "HTTP/2 frames that carry nothing, a second; each of ours adds 3, and 1 a KiB") \
 	X(H2_FRAMES_BURST, 1000, "burst of the above")                         \
 	X(CONNECTIONS, 1024, "connections of a sandbox")                       \
+	X(TRACKED, 4096, "flows of a sandbox behind a gate that its kernel tracks at once") \
 	X(UPSTREAMS, 256, "upstream connections of a sandbox")                 \
 	X(PIPES, 64, "pipes of a sandbox, for bytes that pass unread")         \
 	X(DIALS, 32, "dials in flight of a sandbox")                           \

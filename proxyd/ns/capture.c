@@ -8,7 +8,8 @@
 
 #include "ns/capture_make.h"
 #include "ns/pass.h"
-#include "ns/watch.h"
+
+#define LEAVING_MAX 64 /* helpers that end at once; more are waited for */
 
 /* What both kinds of job begin with; the caller forks then. */
 static int
@@ -51,9 +52,10 @@ capture_begin(const struct capture_config *config, struct capture_job *job,
 {
 	int channel;
 
-	if (config->mode != CAPTURE_NETNS)
+	if (config->mode != CAPTURE_NETNS && config->mode != CAPTURE_GATE)
 		return fail_set(fail, ERR_DENIED,
-		    "sandboxes of mode %s cannot be attached; expected netns",
+		    "sandboxes of mode %s cannot be attached; expected netns "
+		    "or gate",
 		    capture_mode_name(config->mode));
 	*job = (struct capture_job){ .mode = config->mode };
 	if (prepare(job, config->net_fd, &channel, fail) == -1)
@@ -79,14 +81,47 @@ capture_end(const struct capture *capture, const char *nft_path,
 	return begun(job, channel, fail);
 }
 
-/* It has said all that it had to say, so that this does not wait for long. */
+/*
+ * Helpers that have said all that they had to say, and are not gone yet: the
+ * kernel takes ten milliseconds to close a packet socket, which are not to be
+ * waited for here.
+ */
+static pid_t leaving[LEAVING_MAX];
+static size_t n_leaving;
+
+/* Is it gone, or was never ours? */
+static bool
+is_gone(pid_t pid, int flags)
+{
+	pid_t rc;
+
+	do {
+		rc = waitpid(pid, NULL, flags);
+	} while (rc == -1 && errno == EINTR);
+	return rc != 0;
+}
+
+static void
+reap_leaving(void)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n_leaving; i++)
+		if (!is_gone(leaving[i], WNOHANG))
+			leaving[kept++] = leaving[i];
+	n_leaving = kept;
+}
+
 static void
 reap(const struct capture_job *job)
 {
 	kill(job->pid, SIGKILL);
-	while (waitpid(job->pid, NULL, 0) == -1)
-		if (errno != EINTR)
-			break;
+	reap_leaving();
+	if (is_gone(job->pid, WNOHANG))
+		return;
+	if (n_leaving == LEAVING_MAX)
+		(void)is_gone(leaving[--n_leaving], 0);
+	leaving[n_leaving++] = job->pid;
 }
 
 void
@@ -106,7 +141,9 @@ take(struct capture *c, const struct capture_job *job,
 	*c = (struct capture){ .mode = job->mode,
 		.net_fd = job->net_fd,
 		.tcp_port = done->tcp_port,
-		.dns_port = done->dns_port };
+		.dns_port = done->dns_port,
+		.link = done->link,
+		.probed = done->probed };
 	for (size_t i = 0; i < NETNS_SOCKET_COUNT; i++) {
 		bool made =
 		    done->has_ipv6 || !inlet_is_ipv6((enum netns_socket)i);
@@ -153,17 +190,6 @@ capture_take(struct capture *capture, enum netns_socket which)
 
 	capture->socket[which] = -1;
 	return fd;
-}
-
-bool
-capture_watch(const struct capture *capture, struct fail *why)
-{
-	char name[IFNAMSIZ];
-
-	if (!watch_read(capture->socket[NETNS_LINKS], name))
-		return false;
-	fail_set(why, ERR_DENIED, "the link %s appeared", name);
-	return true;
 }
 
 void

@@ -9,6 +9,8 @@
  * sandbox: whatever fails, the job fails as a whole, and says why.
  *
  *  netns	 nothing but loopback may be in there
+ *  gate	 nothing but loopback and the host's end of one link, a veth or a
+ *		 tap: the sandbox is behind it
  *
  * The other modes are refused here (capture_begin).
  *
@@ -31,6 +33,10 @@ struct capture_config {
 	enum capture_mode mode;
 	const char *nft_path; /* borrowed until the job is over */
 	int net_fd;	      /* borrowed until capture_begin() returns */
+	char link[IFNAMSIZ];  /* gate: its name in there */
+	/* Gate: what the link is given, beside what it has. */
+	struct control_address addresses[CONTROL_ADDRESSES_MAX];
+	size_t n_addresses;
 	uint16_t tcp_port, dns_port; /* as they were; 0: the kernel chooses */
 	bool again; /* a sandbox may be at work in there: a restart */
 };
@@ -41,6 +47,13 @@ struct capture {
 	int net_fd;			/* owned */
 	int socket[NETNS_SOCKET_COUNT]; /* owned until taken; -1: none, taken */
 	uint16_t tcp_port, dns_port;	/* as bound */
+	int link;			/* gate: its index; else 0 */
+	/*
+	 * A frame was sent from the sandbox's side and seen to go nowhere.
+	 * False: somebody holds the tap already, so that its checks alone say
+	 * that its packets meet our rules.
+	 */
+	bool probed;
 };
 
 /* A helper at work. */

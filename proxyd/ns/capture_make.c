@@ -103,6 +103,7 @@ capture_make(const struct capture_config *config, int channel)
 {
 	struct capture_done done = { 0 };
 	struct inlet in;
+	struct capture_gate gate = { .net_fd = config->net_fd, .probed = true };
 	int fd[PASS_FD_MAX];
 	size_t n = 0;
 
@@ -111,10 +112,15 @@ capture_make(const struct capture_config *config, int channel)
 	if (enter(config->net_fd, &done.fail) == 0) {
 		inlet_init(&in, config->tcp_port, config->dns_port);
 		in.lasting = true;
-		done.ok = make_netns(config, &in, &done.fail) == 0;
+		done.ok =
+		    (config->mode == CAPTURE_GATE ?
+			    capture_make_gate(config, &in, &gate, &done.fail) :
+			    make_netns(config, &in, &done.fail)) == 0;
 	}
 	if (done.ok) {
 		done.has_ipv6 = in.has_ipv6;
+		done.probed = gate.probed;
+		done.link = gate.link.index;
 		done.tcp_port = in.tcp_port;
 		done.dns_port = in.dns_port;
 		n = inlet_list(&in, fd);

@@ -43,12 +43,12 @@ inlet_loopback(struct inlet *in, struct fail *fail)
 	if (!ip_parse(SLICE(NETNS_ADDR4), &v4) ||
 	    !ip_parse(SLICE(NETNS_ADDR6), &v6))
 		abort();
-	if (rtnl_link_up(fd, RTNL_LO) == -1 ||
-	    !is_made(in, rtnl_address(fd, RTNL_LO, &v4)) ||
+	if (rtnl_link_set(fd, RTNL_LO, true) == -1 ||
+	    !is_made(in, rtnl_address(fd, RTNL_LO, &v4, 32)) ||
 	    !is_made(in, rtnl_all_local(fd, RTNL_LO, &v4)))
 		goto fail;
 	if (in->has_ipv6 &&
-	    (!is_made(in, rtnl_address(fd, RTNL_LO, &v6)) ||
+	    (!is_made(in, rtnl_address(fd, RTNL_LO, &v6, 128)) ||
 		!is_made(in, rtnl_all_local(fd, RTNL_LO, &v6))))
 		goto fail;
 	close(fd);

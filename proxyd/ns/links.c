@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
+#include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -7,8 +7,7 @@
 #include <sys/socket.h>
 
 #include "ns/links.h"
-
-#define DATAGRAM_SIZE 65536 /* the kernel sends at most half of it */
+#include "ns/rtnl.h"
 
 /* A number of the kernel's; `fallback` if it is not of that size. */
 static int
@@ -81,82 +80,156 @@ take_attr(const struct rtattr *a, struct link *out)
 	}
 }
 
-static void
-take_link(const struct nlmsghdr *h, struct links *links)
+bool
+links_parse(const struct nlmsghdr *h, struct link *out)
 {
 	const struct ifinfomsg *info = NLMSG_DATA(h);
-	size_t left = IFLA_PAYLOAD(h);
 
-	if (links->n++ >= LINKS_MAX)
-		return;
-	struct link *out = &links->link[links->n - 1];
+	if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*info)))
+		return false;
 	*out = (struct link){ .index = info->ifi_index,
 		.is_up = (info->ifi_flags & IFF_UP) != 0,
 		.peer_nsid = -1 };
+	size_t left = IFLA_PAYLOAD(h);
 	for (const struct rtattr *a = IFLA_RTA(info); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left))
 		take_attr(a, out);
+	return true;
 }
 
-/* 1: there is more to come; 0: that was all; -1 with errno. */
-static int
-take_datagram(const void *bytes, size_t left, struct links *links)
+static void
+on_link(const struct nlmsghdr *h, void *arg)
 {
-	const struct nlmsghdr *h = bytes;
-	struct nlmsgerr e;
+	struct links *links = arg;
+	struct link link;
 
-	for (; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
-		if (h->nlmsg_flags & NLM_F_DUMP_INTR) {
-			errno = EAGAIN; /* they changed meanwhile */
-			return -1;
-		}
-		if (h->nlmsg_type == NLMSG_DONE)
-			return 0;
-		if (h->nlmsg_type == NLMSG_ERROR &&
-		    h->nlmsg_len >= NLMSG_LENGTH(sizeof(e))) {
-			memcpy(&e, NLMSG_DATA(h), sizeof(e));
-			errno = -e.error;
-			return -1;
-		}
-		if (h->nlmsg_type == RTM_NEWLINK &&
-		    h->nlmsg_len >= NLMSG_LENGTH(sizeof(struct ifinfomsg)))
-			take_link(h, links);
-	}
-	return 1;
+	if (h->nlmsg_type != RTM_NEWLINK || !links_parse(h, &link))
+		return;
+	if (links->n++ < LINKS_MAX)
+		links->link[links->n - 1] = link;
 }
 
 int
 links_read(int fd, struct links *links)
 {
-	static union {
-		struct nlmsghdr align;
-		uint8_t bytes[DATAGRAM_SIZE];
-	} u;
 	struct {
 		struct nlmsghdr head;
 		struct ifinfomsg body;
 	} ask = {
-		.head = { .nlmsg_len = sizeof(ask),
-		    .nlmsg_type = RTM_GETLINK,
-		    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
+		.head = { .nlmsg_len = sizeof(ask), .nlmsg_type = RTM_GETLINK },
 		.body = { .ifi_family = AF_UNSPEC },
 	};
-	int more = 1;
 
 	*links = (struct links){ 0 };
-	if (send(fd, &ask, sizeof(ask), 0) == -1)
+	return rtnl_dump(fd, &ask.head, on_link, links);
+}
+
+const struct link *
+links_find(const struct links *links, int index)
+{
+	for (size_t i = 0; i < links->n && i < LINKS_MAX; i++)
+		if (links->link[i].index == index)
+			return &links->link[i];
+	return NULL;
+}
+
+bool
+links_is_hook(const struct nlmsghdr *h, int index)
+{
+	const struct tcmsg *tc = NLMSG_DATA(h);
+	char kind[16] = "";
+
+	if (h->nlmsg_type != RTM_NEWQDISC ||
+	    h->nlmsg_len < NLMSG_LENGTH(sizeof(*tc)) ||
+	    tc->tcm_ifindex != index)
+		return false;
+	size_t left = TCA_PAYLOAD(h);
+	for (const struct rtattr *a = TCA_RTA(tc); RTA_OK(a, left);
+	     a = RTA_NEXT(a, left))
+		if (a->rta_type == TCA_KIND)
+			text(a, kind, sizeof(kind));
+	return strcmp(kind, "clsact") == 0 || strcmp(kind, "ingress") == 0;
+}
+
+struct search {
+	int index;
+	bool found;
+};
+
+static void
+on_qdisc(const struct nlmsghdr *h, void *arg)
+{
+	struct search *s = arg;
+
+	if (links_is_hook(h, s->index))
+		s->found = true;
+}
+
+int
+links_has_hook(int fd, int index)
+{
+	struct {
+		struct nlmsghdr head;
+		struct tcmsg body;
+	} ask = {
+		.head = { .nlmsg_len = sizeof(ask),
+		    .nlmsg_type = RTM_GETQDISC },
+		.body = { .tcm_family = AF_UNSPEC, .tcm_ifindex = index },
+	};
+	struct search s = { .index = index };
+
+	if (rtnl_dump(fd, &ask.head, on_qdisc, &s) == -1)
 		return -1;
-	while (more == 1) {
-		ssize_t n = recv(fd, u.bytes, sizeof(u.bytes), MSG_TRUNC);
-		if (n == -1 && errno == EINTR)
+	return s.found ? 1 : 0;
+}
+
+struct addresses {
+	int index;
+	struct control_address *out;
+	size_t n, max;
+};
+
+static void
+on_address(const struct nlmsghdr *h, void *arg)
+{
+	struct addresses *list = arg;
+	const struct ifaddrmsg *info = NLMSG_DATA(h);
+	struct ip ip = { 0 };
+
+	if (h->nlmsg_type != RTM_NEWADDR ||
+	    h->nlmsg_len < NLMSG_LENGTH(sizeof(*info)) ||
+	    info->ifa_index != (uint32_t)list->index)
+		return;
+	bool v4 = info->ifa_family == AF_INET;
+	size_t left = IFA_PAYLOAD(h), n = v4 ? 4 : 16;
+	for (const struct rtattr *a = IFA_RTA(info); RTA_OK(a, left);
+	     a = RTA_NEXT(a, left)) {
+		if (a->rta_type != (v4 ? IFA_LOCAL : IFA_ADDRESS) ||
+		    RTA_PAYLOAD(a) != n)
 			continue;
-		if (n == -1)
-			return -1;
-		if ((size_t)n > sizeof(u.bytes)) {
-			errno = EMSGSIZE;
-			return -1;
-		}
-		more = take_datagram(u.bytes, (size_t)n, links);
+		ip.family = v4 ? 4 : 6;
+		memcpy(ip.bytes, RTA_DATA(a), n);
 	}
-	return more;
+	if (ip.family != 0 && info->ifa_scope != RT_SCOPE_LINK &&
+	    list->n++ < list->max)
+		list->out[list->n - 1] =
+		    (struct control_address){ ip, info->ifa_prefixlen };
+}
+
+int
+links_addresses(int fd, int index, struct control_address *out, size_t *n)
+{
+	struct {
+		struct nlmsghdr head;
+		struct ifaddrmsg body;
+	} ask = {
+		.head = { .nlmsg_len = sizeof(ask), .nlmsg_type = RTM_GETADDR },
+		.body = { .ifa_family = AF_UNSPEC },
+	};
+	struct addresses list = { index, out, 0, CONTROL_ADDRESSES_MAX };
+
+	if (rtnl_dump(fd, &ask.head, on_address, &list) == -1)
+		return -1;
+	*n = list.n;
+	return 0;
 }

@@ -15,6 +15,9 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "priv/control.h"
+
+struct nlmsghdr;
 
 #define LINKS_MAX 8 /* more than any namespace of ours may have */
 
@@ -37,5 +40,27 @@ struct links {
 
 /* Read them all, over a socket of rtnl_open(false); -1 with errno. */
 MUST_USE int links_read(int fd, struct links *links);
+
+/* The one of this index, or NULL.  Borrowed. */
+const struct link *links_find(const struct links *links, int index);
+
+/* One message of the kernel's about a link; false: it is cut. */
+bool links_parse(const struct nlmsghdr *h, struct link *out);
+
+/* Does this message say that a place for programs was hung into the way of the
+ * link's packets, where they may be led past our rules? */
+bool links_is_hook(const struct nlmsghdr *h, int index);
+
+/* Is there such a place on the link?  1, 0; -1 with errno. */
+MUST_USE int links_has_hook(int fd, int index);
+
+/*
+ * The addresses of a link, but for those that are only for the link itself.
+ *
+ * out  CONTROL_ADDRESSES_MAX long
+ * n	set; how many there are, which may be more
+ */
+MUST_USE int links_addresses(int fd, int index, struct control_address *out,
+    size_t *n);
 
 #endif

@@ -7,8 +7,10 @@
  *
  *	NAMESPACE	a path, or pid:N
  *	--again TCP DNS	a restart, on these ports
+ *	--link NAME	of a gate
+ *	--address ADDRESS PREFIX	for its link
  *
- * Prints "ready TCP-PORT DNS-PORT", or "fail TEXT" and ends with 1.  Then its
+ * Prints "ready TCP-PORT DNS-PORT", and "unprobed" if no frame could be sent, or "fail TEXT" and ends with 1.  Then its
  * listeners answer (peers/answer.h).  "cut TEXT": the namespace is not what it
  * was.  On a line from standard input the rules are taken away: "ended".  At
  * its end it just ends, as one does who is killed.
@@ -88,6 +90,29 @@ open_namespace(const char *name, int *fd)
 		die(&fail);
 }
 
+/* How many arguments it took. */
+static int
+take_option(struct capture_config *config, char **argv)
+{
+	struct control_address *a = &config->addresses[config->n_addresses];
+
+	if (strcmp(argv[0], "--link") == 0) {
+		snprintf(config->link, sizeof(config->link), "%s", argv[1]);
+		return 2;
+	}
+	if (strcmp(argv[0], "--again") == 0) {
+		config->again = true;
+		config->tcp_port = (uint16_t)strtoul(argv[1], NULL, 10);
+		config->dns_port = (uint16_t)strtoul(argv[2], NULL, 10);
+		return 3;
+	}
+	if (!ip_parse(slice_of_str(argv[1]), &a->ip))
+		exit(2);
+	a->prefix = (uint8_t)strtoul(argv[2], NULL, 10);
+	config->n_addresses++;
+	return 3;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -103,16 +128,14 @@ main(int argc, char **argv)
 	config.nft_path = argv[1];
 	config.mode = capture_mode_find(slice_of_str(argv[2]));
 	open_namespace(argv[3], &config.net_fd);
-	if (argc == 7 && strcmp(argv[4], "--again") == 0) {
-		config.again = true;
-		config.tcp_port = (uint16_t)strtoul(argv[5], NULL, 10);
-		config.dns_port = (uint16_t)strtoul(argv[6], NULL, 10);
-	}
+	for (int i = 4; i < argc;)
+		i += take_option(&config, argv + i);
 	if (capture_begin(&config, &job, &fail) == -1)
 		die(&fail);
 	close(config.net_fd);
 	hear(&job, &capture);
-	printf("ready %d %d\n", capture.tcp_port, capture.dns_port);
+	printf("ready %d %d%s\n", capture.tcp_port, capture.dns_port,
+	    capture.probed ? "" : " unprobed");
 	serve(&capture);
 	if (fgets(line, sizeof(line), stdin) != NULL)
 		end(&capture, config.nft_path);

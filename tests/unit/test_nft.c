@@ -158,6 +158,85 @@ build_ruleset_gives_no_table_a_flag(void **state)
 	assert_int_equal(n_tables, 2);
 }
 
+static void
+fill_gate(struct gate *gate, bool v6)
+{
+	*gate = (struct gate){ .link = 2,
+		.tcp_port = 40001,
+		.dns_port = 40002,
+		.flows_max = 4096,
+		.n_addresses = RULESET_ADDRESSES_MAX,
+		.log = true };
+	for (uint8_t i = 0; i < RULESET_ADDRESSES_MAX; i++)
+		gate->address[i] = (struct ruleset_address){ .v6 = v6,
+			.bytes = { 0xfd, [15] = i } };
+}
+
+static void
+ruleset_gate_fits_with_all_addresses(void **state)
+{
+	static struct batch b;
+	static struct ruleset set;
+	struct gate gate;
+
+	(void)state;
+	fill_gate(&gate, true);
+	ruleset_gate(&set, &gate);
+	assert_int_equal(build_ruleset(&set, true, &b), 0);
+	assert_true(b.n < sizeof(b.bytes));
+}
+
+/* Does one of the rules accept IPv6 in the chain that comes first? */
+static bool
+accepts_ipv6(const struct ruleset *set)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		const struct rule *r = &set->rule[i];
+		if (r->chain != CHAIN_EARLY)
+			continue;
+		if (r->match[0].kind == MATCH_IP6 && r->act == ACT_ACCEPT)
+			return true;
+		if (r->match[0].kind == MATCH_IP6 &&
+		    r->match[1].kind == MATCH_END && r->act == ACT_DROP)
+			return false;
+	}
+	return false;
+}
+
+static void
+ruleset_gate_has_ipv6_only_with_an_address_of_it(void **state)
+{
+	static struct ruleset set;
+	struct gate gate;
+
+	(void)state;
+	fill_gate(&gate, false);
+	ruleset_gate(&set, &gate);
+	assert_false(accepts_ipv6(&set));
+	fill_gate(&gate, true);
+	ruleset_gate(&set, &gate);
+	assert_true(accepts_ipv6(&set));
+}
+
+/* Nothing is ever handed on, and no answer to a flow of ours lets others in. */
+static void
+ruleset_gate_forwards_nothing(void **state)
+{
+	static struct ruleset set;
+	struct gate gate;
+
+	(void)state;
+	fill_gate(&gate, true);
+	ruleset_gate(&set, &gate);
+	for (size_t i = 0; i < set.n; i++) {
+		if (set.rule[i].chain == CHAIN_FORWARD)
+			assert_int_not_equal(set.rule[i].act, ACT_ACCEPT);
+		for (size_t k = 0; k < RULESET_MATCHES_MAX; k++)
+			assert_int_not_equal(set.rule[i].match[k].kind,
+			    MATCH_ANSWERS);
+	}
+}
+
 int
 main(void)
 {
@@ -167,6 +246,10 @@ main(void)
 		cmocka_unit_test(ruleset_without_a_log_is_the_same_but_for_it),
 		cmocka_unit_test(build_ruleset_gives_no_table_a_flag),
 		cmocka_unit_test(ruleset_takes_port_53_before_loopback),
+		cmocka_unit_test(ruleset_gate_fits_with_all_addresses),
+		cmocka_unit_test(
+		    ruleset_gate_has_ipv6_only_with_an_address_of_it),
+		cmocka_unit_test(ruleset_gate_forwards_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
