@@ -64,6 +64,21 @@ put_entry(struct buf *out, const struct gitconfig_entry *e)
 	buf_put_byte(out, '\n');
 }
 
+/* With its line, where it is alone there: else blank lines would pile up. */
+static void
+widen(struct slice in, struct gitconfig_entry *e)
+{
+	size_t from = e->from;
+
+	while (from != 0 && (in.p[from - 1] == ' ' || in.p[from - 1] == '\t'))
+		from--;
+	if (from != 0 && in.p[from - 1] == '\n' && e->to < in.n &&
+	    in.p[e->to] == '\n') {
+		e->from = from;
+		e->to++;
+	}
+}
+
 static void
 put_without(struct buf *out, struct slice in)
 {
@@ -75,13 +90,24 @@ put_without(struct buf *out, struct slice in)
 	while (gitconfig_next(&g, &e)) {
 		if (!gitconfig_is_dangerous(&e))
 			continue;
+		widen(in, &e);
 		buf_put(out, slice_first(slice_from(in, at), e.from - at));
 		at = e.to;
 	}
 	buf_put(out, slice_from(in, at));
-	/* Two: the first one may belong to a value that goes on. */
-	if (out->n != 0)
-		buf_put_str(out, "\n\n");
+}
+
+/* A line of its own: two ends, as the first one may belong to a value that goes
+ * on.  Those that are there count, or each run would add some. */
+static void
+end_line(struct buf *out)
+{
+	size_t n = out->n;
+
+	if (n != 0 && out->p[n - 1] != '\n')
+		buf_put_byte(out, '\n');
+	if (n != 0 && (n < 2 || out->p[n - 1] != '\n' || out->p[n - 2] != '\n'))
+		buf_put_byte(out, '\n');
 }
 
 static void
@@ -89,15 +115,50 @@ put_those_of(struct buf *out, struct slice in)
 {
 	struct gitconfig g;
 	struct gitconfig_entry e;
+	bool first = true;
 
 	gitconfig_init(&g, in);
-	while (gitconfig_next(&g, &e))
-		if (gitconfig_is_dangerous(&e))
-			put_entry(out, &e);
+	while (gitconfig_next(&g, &e)) {
+		if (!gitconfig_is_dangerous(&e))
+			continue;
+		if (first)
+			end_line(out);
+		first = false;
+		put_entry(out, &e);
+	}
+}
+
+/* Entries as collect() has them: the first one. */
+static struct slice
+first_of(struct slice in)
+{
+	const uint8_t *end = in.n == 0 ? NULL : memchr(in.p, '\0', in.n);
+
+	return end == NULL ? (struct slice){ 0 } :
+			     slice_first(in, (size_t)(end - in.p) + 1);
+}
+
+/* The key of the first one in which they differ, as a person may see it. */
+static void
+put_changed(struct buf *out, struct slice before, struct slice after)
+{
+	struct slice b = first_of(before), a = first_of(after);
+
+	while (b.n != 0 && slice_eq(a, b)) {
+		before = slice_from(before, b.n);
+		after = slice_from(after, a.n);
+		b = first_of(before);
+		a = first_of(after);
+	}
+	struct slice one = a.n != 0 ? a : b;
+	for (size_t i = 0; i < one.n && one.p[i] != '\n'; i++)
+		buf_put_byte(out,
+		    one.p[i] >= ' ' && one.p[i] < 0x7f ? one.p[i] : '?');
 }
 
 enum gitkeys
-gitkeys_mend(struct slice before, struct slice after, struct buf *mended)
+gitkeys_mend(struct slice before, struct slice after, struct buf *mended,
+    struct buf *changed)
 {
 	enum gitkeys result = GITKEYS_MENDED;
 	struct buf a, b;
@@ -110,6 +171,8 @@ gitkeys_mend(struct slice before, struct slice after, struct buf *mended)
 		result = GITKEYS_UNREADABLE;
 	else if (slice_eq(buf_slice(&a), buf_slice(&b)))
 		result = GITKEYS_SAME;
+	if (result == GITKEYS_MENDED)
+		put_changed(changed, buf_slice(&a), buf_slice(&b));
 	buf_release(&a);
 	buf_release(&b);
 	if (result != GITKEYS_MENDED)

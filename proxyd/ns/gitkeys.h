@@ -21,11 +21,12 @@ enum gitkeys {
 /*
  * Compare two states of one file.
  *
- * mended  set on GITKEYS_MENDED: `after` without its keys of that kind, and
- *	   with those of `before` at its end
+ * mended   set on GITKEYS_MENDED: `after` without its keys of that kind, and
+ *	    with those of `before` at its end
+ * changed  likewise: the name of the first that is another, for people
  */
 MUST_USE enum gitkeys gitkeys_mend(struct slice before, struct slice after,
-    struct buf *mended);
+    struct buf *mended, struct buf *changed);
 
 /* The value of core.hooksPath, the last one, into `path`; false: none. */
 bool gitkeys_hooks_path(struct slice config, char *path, size_t size);

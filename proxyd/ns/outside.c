@@ -306,7 +306,7 @@ outside_new(const struct view *view, struct repos *repos)
 /* Compare a file with what it was; `mended` is what it has to be. */
 static enum gitkeys
 compare(const struct kept *k, bool exists, struct slice after,
-    struct buf *mended)
+    struct buf *mended, struct buf *key)
 {
 	enum gitkeys result = GITKEYS_UNREADABLE;
 
@@ -314,7 +314,8 @@ compare(const struct kept *k, bool exists, struct slice after,
 	    slice_eq(after, buf_slice(&k->before)))
 		result = GITKEYS_SAME;
 	else if (!k->whole && (exists || !k->existed))
-		result = gitkeys_mend(buf_slice(&k->before), after, mended);
+		result =
+		    gitkeys_mend(buf_slice(&k->before), after, mended, key);
 	if (result == GITKEYS_UNREADABLE) {
 		buf_clear(mended);
 		buf_put(mended, buf_slice(&k->before));
@@ -325,18 +326,19 @@ compare(const struct kept *k, bool exists, struct slice after,
 static void
 settle_file(struct outside *o, const struct kept *k)
 {
-	struct buf after, mended;
+	struct buf after, mended, key;
 	bool ok;
 
 	buf_init(&after, OUTSIDE_FILE_MAX);
 	buf_init(&mended, OUTSIDE_FILE_MAX);
+	buf_init(&key, OUTSIDE_FILE_MAX);
 	bool exists = readfile(o->work, k->path, &after) == 0;
 	if (!exists && k->was_other) /* see settle_link() */
 		goto end;
 	/* What is there and is not read, a link perhaps, git may read. */
 	enum gitkeys result = !exists && !k->existed && is_there(o, k->path) ?
 	    GITKEYS_UNREADABLE :
-	    compare(k, exists, buf_slice(&after), &mended);
+	    compare(k, exists, buf_slice(&after), &mended, &key);
 	if (result == GITKEYS_UNREADABLE && !k->existed)
 		ok = unlinkat(o->work, k->path, 0) == 0;
 	else
@@ -345,15 +347,15 @@ settle_file(struct outside *o, const struct kept *k)
 			readfile_replace(o->work, k->path,
 			    buf_slice(&mended)) == 0);
 	if (result != GITKEYS_SAME)
-		say(o, "%s%s: %s%s", ok ? OUTSIDE_PUT_BACK : "", k->path,
+		say(o, "%s%s: %s%.80s%s", ok ? OUTSIDE_PUT_BACK : "", k->path,
 		    result == GITKEYS_MENDED ?
-			"keys that run programs were changed" :
+			"keys that run programs were changed: " :
 			"it was changed beyond reading",
-		    ok ? "" : "; PUTTING IT BACK FAILED");
-
+		    buf_text(&key), ok ? "" : "; PUTTING IT BACK FAILED");
 end:
 	buf_release(&after);
 	buf_release(&mended);
+	buf_release(&key);
 }
 
 static void

@@ -12,17 +12,20 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(const uint8_t *)"[core]\n\tpager = x\n", 18
 	};
 	struct slice in = { data, size };
-	struct buf once, twice;
+	struct buf once, twice, name;
 
 	struct slice s = startfile_scripts(in);
 	if (s.n != 0 && (s.p < in.p || s.p + s.n > in.p + in.n))
 		abort();
 	buf_init(&once, 1048576);
 	buf_init(&twice, 1048576);
-	if (gitkeys_mend(before, in, &once) == GITKEYS_MENDED &&
-	    gitkeys_mend(before, buf_slice(&once), &twice) != GITKEYS_SAME)
+	buf_init(&name, 1048576);
+	if (gitkeys_mend(before, in, &once, &name) == GITKEYS_MENDED &&
+	    gitkeys_mend(before, buf_slice(&once), &twice, &name) !=
+		GITKEYS_SAME)
 		abort();
 	buf_release(&once);
 	buf_release(&twice);
+	buf_release(&name);
 	return 0;
 }

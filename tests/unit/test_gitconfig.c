@@ -95,30 +95,30 @@ gitconfig_refuses_a_nul_and_what_is_too_long(void **state)
 static const struct {
 	const char *name, *before, *after;
 	enum gitkeys want;
-	const char *mended;
+	const char *mended, *changed;
 } keys[] = {
 	{ "the same", "[a]\nb=1\n", "[a]\nb=1\n", GITKEYS_SAME, NULL },
 	{ "another key", "[a]\nb=1\n", "[user]\n\tname = x\n", GITKEYS_SAME, NULL },
 	{ "a new one", "", "[core]\n\tfsmonitor = x\n\tbare = true\n",
-	    GITKEYS_MENDED, "[core]\n\t\n\tbare = true\n\n\n" },
+	    GITKEYS_MENDED, "[core]\n\tbare = true\n", "core.fsmonitor" },
 	{ "changed", "[core]\n\tpager = less\n", "[core]\n\tpager = evil\n",
-	    GITKEYS_MENDED, "[core]\n\t\n\n\n[core]\n\tpager = \"less\"\n" },
+	    GITKEYS_MENDED, "[core]\n\n[core]\n\tpager = \"less\"\n", "core.pager" },
 	{ "removed", "[filter \"l f\"]\nclean = \"a\\\\b\"\n", "[x]\ny=1",
-	    GITKEYS_MENDED, "[x]\ny=1\n\n[filter \"l f\"]\n\tclean = \"a\\\\b\"\n" },
+	    GITKEYS_MENDED, "[x]\ny=1\n\n[filter \"l f\"]\n\tclean = \"a\\\\b\"\n", "filter.l f.clean" },
 	{ "moved is the same", "[core]\npager = a\n[x]\ny=1", "[x]\n[core]\n\tpager=\"a\"\n",
 	    GITKEYS_SAME, NULL },
 	{ "order counts", "[include]\npath=a\npath=b\n", "[include]\npath=b\npath=a\n",
-	    GITKEYS_MENDED, "[include]\n\n\n\n\n[include]\n\tpath = \"a\"\n[include]\n\tpath = \"b\"\n" },
+	    GITKEYS_MENDED, "[include]\n\n[include]\n\tpath = \"a\"\n[include]\n\tpath = \"b\"\n", "include.path" },
 	{ "an alias that runs", "", "[alias]\na = log\nb = \"!evil\"\n",
-	    GITKEYS_MENDED, "[alias]\na = log\n\n\n\n" },
+	    GITKEYS_MENDED, "[alias]\na = log\n", "alias.b" },
 	{ "over two lines", "", "[core]\nsshCommand = a\\\nb\nbare=1\n",
-	    GITKEYS_MENDED, "[core]\n\nbare=1\n\n\n" },
-	{ "behind its section", "", "[core]hooksPath=x", GITKEYS_MENDED, "[core]\n\n" },
+	    GITKEYS_MENDED, "[core]\nbare=1\n", "core.sshcommand" },
+	{ "behind its section", "", "[core]hooksPath=x", GITKEYS_MENDED, "[core]", "core.hookspath" },
 	{ "not readable", "[a]\nb=1\n", "[core\n", GITKEYS_UNREADABLE, NULL },
 	{ "a transport that is a program", "", "[remote \"o\"]\nurl = ext::sh -c evil\n",
-	    GITKEYS_MENDED, "[remote \"o\"]\n\n\n\n" },
+	    GITKEYS_MENDED, "[remote \"o\"]\n", "remote.o.url" },
 	{ "a value that goes on at the end", "[core]\npager=a\n", "[x]\ny = z\\\n",
-	    GITKEYS_MENDED, "[x]\ny = z\\\n\n\n[core]\n\tpager = \"a\"\n" },
+	    GITKEYS_MENDED, "[x]\ny = z\\\n\n[core]\n\tpager = \"a\"\n", "core.pager" },
 	{ "a usual remote", "", "[remote \"o\"]\nurl = https://h/r\n", GITKEYS_SAME, NULL },
 	{ "a section only similar", "", "[cores]\nfsmonitor = x\n", GITKEYS_SAME, NULL },
 };
@@ -129,23 +129,27 @@ gitkeys_mends_each_case(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(keys); i++) {
-		struct buf mended, again;
+		struct buf mended, again, key;
 
 		print_message("# %s\n", keys[i].name);
 		buf_init(&mended, 65536);
 		buf_init(&again, 65536);
+		buf_init(&key, 65536);
 		assert_int_equal(gitkeys_mend(slice_of_str(keys[i].before),
-				     slice_of_str(keys[i].after), &mended),
+				     slice_of_str(keys[i].after), &mended,
+				     &key),
 		    keys[i].want);
 		if (keys[i].mended != NULL) {
 			assert_string_equal(buf_text(&mended), keys[i].mended);
+			assert_string_equal(buf_text(&key), keys[i].changed);
 			assert_int_equal(gitkeys_mend(slice_of_str(
 							  keys[i].before),
-					     buf_slice(&mended), &again),
+					     buf_slice(&mended), &again, &key),
 			    GITKEYS_SAME);
 		}
 		buf_release(&mended);
 		buf_release(&again);
+		buf_release(&key);
 	}
 }
 
