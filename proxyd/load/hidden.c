@@ -9,17 +9,19 @@
 #include "load/pattern.h"
 #include "policy/gitapi.h"
 #include "policy/method.h"
+#include "policy/shape.h"
 
 /* Comparisons of one policy; above it the rest is not looked at. */
-#define COMPARISONS_MAX 8000000
+#define COMPARISONS_MAX 20000000
 
 struct look {
 	struct compile_hosts *h;
 	struct load_report *report;
 	uint32_t *wild; /* owned: hosts with wildcards */
 	uint32_t n_wild;
-	uint64_t left; /* comparisons that may still be made */
-	bool has_git;  /* some rule is of git+https */
+	uint64_t *segments; /* owned: literal_segments() of each route */
+	uint64_t left;	    /* comparisons that may still be made */
+	bool has_git;	    /* some rule is of git+https */
 };
 
 /* Of another kind (policy/scheme.h), for the same connections? */
@@ -65,6 +67,26 @@ git_hides(const struct load_rule *a, const struct load_rule *b)
 	    (a->git->forge != FORGE_NONE || b->git->forge == FORGE_NONE);
 }
 
+/*
+ * A bit for each literal segment of a path pattern, by its hash.  A pattern
+ * covers none that lacks one of its literal segments: a star there matches
+ * others, too.
+ */
+static uint64_t
+literal_segments(struct slice path)
+{
+	struct slice rest = slice_from(path, 1);
+	uint64_t bits = 0;
+
+	while (rest.n != 0) {
+		struct slice segment = shape_take(&rest);
+		if (segment.n != 0 && shape_is_literal(segment))
+			bits |= (uint64_t)1
+			    << shape_slot(shape_hash_segment(segment), 64);
+	}
+	return bits;
+}
+
 /* Does the rule of route `a` match whatever that of route `b` does? */
 static bool
 route_hides(struct look *l, uint32_t a, uint32_t b)
@@ -76,7 +98,8 @@ route_hides(struct look *l, uint32_t a, uint32_t b)
 	/* The first rule for a host and port says what is spoken there. */
 	if (patterns_differ_in_kind(l->h->patterns[a], l->h->patterns[b]))
 		return true;
-	if (ra->has_query)
+	/* Most patterns of a host name something else. */
+	if ((l->segments[a] & ~l->segments[b]) != 0 || ra->has_query)
 		return false;
 	/* It hides what is gone when it is gone itself. */
 	if (ra->expires_s != 0 &&
@@ -257,6 +280,14 @@ look_at_door(struct look *l, uint32_t route)
 }
 
 static void
+find_segments(struct look *l)
+{
+	l->segments = mem_array(l->h->n_routes, sizeof(*l->segments));
+	for (uint32_t i = 0; i < l->h->n_routes; i++)
+		l->segments[i] = literal_segments(l->h->patterns[i]->path);
+}
+
+static void
 find_wild(struct look *l)
 {
 	l->wild = mem_array(l->h->n, sizeof(*l->wild));
@@ -274,6 +305,7 @@ compile_hidden(struct compile_hosts *h, struct load_policy_text *policy,
 	struct look l = { .h = h, .report = report, .left = COMPARISONS_MAX };
 	uint32_t route = 0;
 
+	find_segments(&l);
 	find_wild(&l);
 	for (uint32_t i = 0; i < policy->n_rules && !l.has_git; i++)
 		l.has_git = policy->rules[i].git != NULL;
@@ -291,4 +323,5 @@ compile_hidden(struct compile_hosts *h, struct load_policy_text *policy,
 		load_warn(report, policy->at,
 		    "too many rules to look for hidden ones in all of them");
 	free(l.wild);
+	free(l.segments);
 }
