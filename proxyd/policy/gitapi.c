@@ -124,7 +124,7 @@ static bool
 has_slash_at(struct slice s, size_t i)
 {
 	return s.p[i] == '/' ||
-	    slice_has_prefix(slice_from(s, i), SLICE("%2F"));
+	    (s.p[i] == '%' && slice_has_prefix(slice_from(s, i), SLICE("%2F")));
 }
 
 /* As take_segment(), where a slash that is escaped is one, too: some servers
@@ -145,7 +145,7 @@ take_part(struct slice *rest)
 static bool
 has_escaped_slash(struct slice s)
 {
-	while (s.n != 0 && !slice_has_prefix(s, SLICE("%2F")))
+	while (s.n != 0 && (s.p[0] == '/' || !has_slash_at(s, 0)))
 		s = slice_from(s, 1);
 	return s.n != 0;
 }
@@ -162,6 +162,14 @@ without_suffix(struct slice part)
 	return slice_first(part, n);
 }
 
+/* Few begin as it does: the others are not measured. */
+static bool
+is_door(struct slice part, const char *door)
+{
+	return part.n != 0 && ascii_lower(part.p[0]) == (uint8_t)door[0] &&
+	    ascii_eq_fold(part, slice_of_str(door));
+}
+
 /* Which of the forge's doors the rest of the path goes by. */
 static bool
 find_door(enum git_forge forge, struct slice rest, struct slice *segment)
@@ -169,7 +177,7 @@ find_door(enum git_forge forge, struct slice rest, struct slice *segment)
 	for (unsigned i = 0; i < DEPTH && rest.n != 0; i++) {
 		struct slice part = without_suffix(take_part(&rest));
 		for (const char *const *d = doors[forge]; *d != NULL; d++)
-			if (ascii_eq_fold(part, slice_of_str(*d))) {
+			if (is_door(part, *d)) {
 				*segment = part;
 				return true;
 			}
