@@ -183,6 +183,16 @@ hostset_literal(const struct image *m, const struct ip *ip)
 	return IMAGE_NONE;
 }
 
+bool
+hostset_address(const struct image *m, uint32_t host, struct ip *ip)
+{
+	uint32_t v4 = image_word(m, TABLE_HOSTS, host, HOST_ADDRESS);
+
+	*ip = ip_v4((uint8_t)(v4 >> 24), (uint8_t)(v4 >> 16),
+	    (uint8_t)(v4 >> 8), (uint8_t)v4);
+	return v4 != 0;
+}
+
 uint32_t
 hostset_by_address(const struct image *m, const struct ip *ip)
 {

@@ -37,6 +37,9 @@ void hostset_match(const struct image *m, struct slice name,
 struct ip;
 uint32_t hostset_literal(const struct image *m, const struct ip *ip);
 
+/* The synthetic address of a pattern; false: it has none, being a literal. */
+bool hostset_address(const struct image *m, uint32_t host, struct ip *ip);
+
 /* The pattern of that synthetic address, or IMAGE_NONE. */
 uint32_t hostset_by_address(const struct image *m, const struct ip *ip);
 

@@ -171,6 +171,33 @@ find_pattern(const struct program *p, const struct ip *dst, uint32_t *pattern)
 	return *pattern != IMAGE_NONE;
 }
 
+/*
+ * The pattern of where the client went and the name that it says, and the
+ * patterns of that.  Mostly it went where its name leads, as the pattern of the
+ * name itself says: then no table of addresses is searched.  False: nobody gave
+ * that address out.
+ */
+static bool
+find_name(struct ask *a, const struct program *p, uint32_t *pattern)
+{
+	const struct ip *dst = &a->f->dst;
+	struct ip own;
+
+	a->name = said_name(a, IMAGE_NONE);
+	hostset_match(a->m, a->name, &a->found);
+	*pattern = own_pattern(&a->found);
+	if (*pattern != IMAGE_NONE && hostset_address(a->m, *pattern, &own) &&
+	    ip_eq(dst, &own))
+		return true;
+	if (!find_pattern(p, dst, pattern))
+		return false;
+	struct slice name = said_name(a, *pattern);
+	if (!slice_eq(name, a->name))
+		hostset_match(a->m, name, &a->found);
+	a->name = name;
+	return true;
+}
+
 static enum reason
 judge_connection(struct ask *a, const struct program *p)
 {
@@ -178,10 +205,8 @@ judge_connection(struct ask *a, const struct program *p)
 	enum reason reason;
 	uint32_t pattern;
 
-	if (!find_pattern(p, &a->f->dst, &pattern))
+	if (!find_name(a, p, &pattern))
 		return REASON_DST_UNMAPPED_IP;
-	a->name = said_name(a, pattern);
-	hostset_match(a->m, a->name, &a->found);
 	bool same = !known || own_pattern(&a->found) == pattern;
 	if (a->name.n == 0)
 		same = false;

@@ -383,11 +383,7 @@ program_address(const struct program *p, struct slice host, struct ip *ip)
 	for (uint32_t i = 0; i < found.n; i++) {
 		if (found.at[i].deny_only)
 			continue;
-		uint32_t v4 = image_word(&p->image, TABLE_HOSTS,
-		    found.at[i].host, HOST_ADDRESS);
-		*ip = ip_v4((uint8_t)(v4 >> 24), (uint8_t)(v4 >> 16),
-		    (uint8_t)(v4 >> 8), (uint8_t)v4);
-		return v4 != 0;
+		return hostset_address(&p->image, found.at[i].host, ip);
 	}
 	return false;
 }

@@ -235,12 +235,32 @@ hosts_are_whole(struct whole *w)
 	    w->slot == image_count(m, TABLE_SLOTS);
 }
 
+/* Each pattern stands under the address that it has, and no other does. */
+static bool
+addresses_are_whole(const struct image *m)
+{
+	uint32_t n = image_count(m, TABLE_ADDRESSES), before = 0, has = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t v4 = image_word(m, TABLE_ADDRESSES, i, ADDRESS_V4);
+		uint32_t host = image_word(m, TABLE_ADDRESSES, i, ADDRESS_HOST);
+		if (v4 <= before ||
+		    image_word(m, TABLE_HOSTS, host, HOST_ADDRESS) != v4)
+			return false;
+		before = v4;
+	}
+	for (uint32_t i = 0; i < image_count(m, TABLE_HOSTS); i++)
+		has += image_word(m, TABLE_HOSTS, i, HOST_ADDRESS) != 0 ? 1 : 0;
+	return has == n;
+}
+
 bool
 whole_program(const struct image *m, enum err *err)
 {
 	struct whole w = { .m = m };
 
 	bool good = image_count(m, TABLE_NODES) != 0 && rules_are_whole(m) &&
+	    addresses_are_whole(m) &&
 	    texts_are_apart(m, TABLE_ROUTES, ROUTE_PATH_S) &&
 	    texts_are_apart(m, TABLE_QUERIES, QUERY_KEY_S);
 	if (good) {

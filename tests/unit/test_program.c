@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "policy/inside.h"
 #include "policy/shelf.h"
 #include "policy_bed.h"
 
@@ -131,6 +132,37 @@ program_refuses_what_is_not_whole(void **state)
 	bed_release(&b);
 }
 
+/* What is searched by hash or half is as it was written, or is not opened. */
+static void
+program_refuses_tables_that_disagree(void **state)
+{
+	static const struct {
+		unsigned table, word;
+	} rows[] = {
+		{ TABLE_HOSTS, HOST_ADDRESS },
+		{ TABLE_ADDRESSES, ADDRESS_V4 },
+		{ TABLE_ADDRESSES, ADDRESS_HOST },
+	};
+	struct bed b;
+
+	(void)state;
+	bed_load(&b, config, policy);
+	struct slice whole = b.program->image.bytes;
+	uint8_t *copy = malloc(whole.n);
+	assert_non_null(copy);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		const uint8_t *record =
+		    image_record(&b.program->image, rows[i].table, 0);
+		enum err err = ERR_NONE;
+		memcpy(copy, whole.p, whole.n);
+		copy[(size_t)(record - whole.p) + rows[i].word * 4 + 3] ^= 1;
+		assert_null(program_open(slice_of(copy, whole.n), &err));
+		assert_int_equal(err, ERR_INTEGRITY);
+	}
+	free(copy);
+	bed_release(&b);
+}
+
 static int
 memfd(struct slice bytes, int seals)
 {
@@ -228,6 +260,7 @@ main(void)
 		cmocka_unit_test(
 		    program_says_what_the_sandbox_sees_of_refusals),
 		cmocka_unit_test(program_refuses_what_is_not_whole),
+		cmocka_unit_test(program_refuses_tables_that_disagree),
 		cmocka_unit_test(program_maps_only_what_is_sealed),
 		cmocka_unit_test(program_of_one_digest_is_mapped_once),
 		cmocka_unit_test(program_is_the_same_each_time),
