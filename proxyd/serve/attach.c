@@ -219,9 +219,8 @@ make_places(struct box *b)
 	return true;
 }
 
-/* Those that no sandbox before it had a rule for. */
-static void
-send_secrets(struct box *b)
+void
+box_send_secrets(struct box *b)
 {
 	struct serve *s = b->serve;
 	uint8_t body[4];
@@ -261,7 +260,7 @@ on_compiled(struct box *b, int fd, struct slice text)
 		return;
 	}
 	box_tell(b);
-	send_secrets(b);
+	box_send_secrets(b);
 	capture(b);
 }
 
@@ -307,6 +306,11 @@ attach_begin(struct serve *s, const struct control_attach *asked,
 		    NULL);
 		return;
 	}
+	if (s->reload.runs) {
+		answer(s, caller, CONTROL_BUSY, "files are being reloaded",
+		    NULL);
+		return;
+	}
 	if (s->n_boxes == LIMIT_SERVE_SANDBOXES) {
 		answer(s, caller, CONTROL_SANDBOXES_FULL, "", NULL);
 		return;
@@ -317,7 +321,7 @@ attach_begin(struct serve *s, const struct control_attach *asked,
 		return;
 	}
 	b->caller = caller;
-	if (job_add(s, b, on_compiled, &code, &why) != 0)
+	if (job_add(&s->files, b, on_compiled, &code, &why) != 0)
 		fail(b, code, why);
 }
 

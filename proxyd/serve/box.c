@@ -128,6 +128,8 @@ box_end(struct box *b)
 		return;
 	job_drop(b);
 	b->state = BOX_GONE;
+	image_drop(b->next);
+	b->next = NULL;
 	close_capture(b);
 	if (b->told)
 		box_forget(b);
@@ -140,5 +142,6 @@ box_end(struct box *b)
 	LIST_REMOVE(b, by_name);
 	ids_remove(&s->by_id, &b->by_id);
 	s->n_boxes--;
+	reload_lost(b);
 	box_let_go(b);
 }

@@ -30,7 +30,8 @@ struct job {
 	STAILQ_ENTRY(job) entry;
 	struct box *box; /* held; NULL: dropped */
 	job_done *done;
-	size_t file; /* of the generation; its n: the request's own text */
+	const struct files *files; /* borrowed: the generation */
+	size_t file;		   /* of it; its n: the request's own text */
 	char policy[256];
 	char name[PATH_MAX]; /* of the file, in messages */
 	uint64_t since_ms;   /* at work; 0: it waits */
@@ -84,20 +85,20 @@ on_owner(struct msg *msg, void *arg)
 
 /* Which number a job's file has for its clerk: 0, the others from 1. */
 static int
-open_included(struct serve *s, struct job *job, uint32_t from,
-    struct slice path, uint32_t *number, const char **why)
+open_included(struct job *job, uint32_t from, struct slice path,
+    uint32_t *number, const char **why)
 {
 	size_t i;
 
 	*why = "a policy in a request includes presets alone";
-	if (job == NULL || job->file >= s->files.n)
+	if (job == NULL || job->file >= job->files->n)
 		return -1;
-	i = files_include(&s->files, from == 0 ? job->file : from - 1, path,
+	i = files_include(job->files, from == 0 ? job->file : from - 1, path,
 	    why);
-	if (i == s->files.n)
+	if (i == job->files->n)
 		return -1;
 	*number = i == job->file ? 0 : (uint32_t)i + 1;
-	int fd = files_open(&s->files, i);
+	int fd = files_open(job->files, i);
 	if (fd < 0)
 		*why = strerror(errno);
 	return fd;
@@ -120,8 +121,8 @@ include(struct role_process *c, const struct msg *msg)
 	if (rd_is_done(&r) && c->role == ROLE_STEWARD)
 		fd = load_open_bundle(path, &why);
 	else if (rd_is_done(&r))
-		fd = open_included(s, STAILQ_FIRST(&s->jobs), from, path,
-		    &number, &why);
+		fd = open_included(STAILQ_FIRST(&s->jobs), from, path, &number,
+		    &why);
 	wr_u8(&w, fd >= 0 ? 1 : 0);
 	wr_u16(&w, (uint16_t)number);
 	wr_slice16(&w, slice_of_str(fd >= 0 ? "" : why));
@@ -248,7 +249,7 @@ ask(struct serve *s, struct job *job)
 	static uint8_t body[MSG_BODY_MAX];
 	struct wr w = wr_of(body, sizeof(body));
 	struct msg msg = { .op = OP_LOAD_POLICY };
-	bool own = job->file < s->files.n;
+	bool own = job->file < job->files->n;
 	enum err err = ERR_NONE;
 	int fd;
 
@@ -258,7 +259,7 @@ ask(struct serve *s, struct job *job)
 	s->clerk.role = ROLE_CLERK;
 	if (s->clerk.pid == 0 && role_start(&s->m, &s->clerk, &err) != 0)
 		return false;
-	fd = own ? files_open(&s->files, job->file) :
+	fd = own ? files_open(job->files, job->file) :
 		   open_text(job->box->asked.policy_text);
 	if (fd < 0)
 		return false;
@@ -293,12 +294,12 @@ jobs_next(struct serve *s)
  * "FILE" it is the only one in it.
  */
 static bool
-find_policy(struct serve *s, struct slice policy, struct job *job,
+find_policy(const char *dir, struct slice policy, struct job *job,
     const char **why)
 {
 	const uint8_t *colon = memchr(policy.p, ':', policy.n);
 	size_t n = colon == NULL ? policy.n : (size_t)(colon - policy.p);
-	char *real = realpath(s->cfg->dir, NULL);
+	char *real = realpath(dir, NULL);
 
 	*why = "the folder of the configuration is gone";
 	if (real == NULL)
@@ -313,14 +314,15 @@ find_policy(struct serve *s, struct slice policy, struct job *job,
 			(int)(policy.n - n - 1),
 			(const char *)colon + 1) < (int)sizeof(job->policy);
 	*why = "no such file in policies/ when the files were read";
-	job->file = fits ? files_find(&s->files, job->name) : s->files.n;
-	return job->file < s->files.n;
+	job->file = fits ? files_find(job->files, job->name) : job->files->n;
+	return job->file < job->files->n;
 }
 
 int
-job_add(struct serve *s, struct box *b, job_done *done, enum control_code *code,
-    const char **why)
+job_add(const struct files *f, struct box *b, job_done *done,
+    enum control_code *code, const char **why)
 {
+	struct serve *s = b->serve;
 	struct job *job = calloc(1, sizeof(*job));
 
 	*code = CONTROL_FAULT;
@@ -328,11 +330,12 @@ job_add(struct serve *s, struct box *b, job_done *done, enum control_code *code,
 	if (job == NULL)
 		return -1;
 	job->done = done;
-	job->file = s->files.n;
+	job->files = f;
+	job->file = f->n;
 	snprintf(job->name, sizeof(job->name), "%s", TEXT);
 	*code = CONTROL_POLICY_UNKNOWN;
 	if (b->asked.policy_text.n == 0 &&
-	    !find_policy(s, b->asked.policy, job, why)) {
+	    !find_policy(s->cfg->dir, b->asked.policy, job, why)) {
 		free(job);
 		return -1;
 	}

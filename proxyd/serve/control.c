@@ -348,6 +348,8 @@ handle(struct serve *s, const struct control_request *req, struct caller to)
 		show(s, req->name, to);
 		break;
 	case CONTROL_RELOAD:
+		reload_begin(s, to);
+		break;
 	case CONTROL_ALLOW:
 	case CONTROL_METRICS:
 	case CONTROL_VERBS:

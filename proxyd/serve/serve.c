@@ -149,6 +149,8 @@ beat(struct monitor *m)
 	if (m->owner_fd >= 0)
 		host_look(m);
 	jobs_look(s);
+	if (m->stage == STAGE_RUNNING)
+		reload_look(s);
 	workers_look(s);
 	control_look(s);
 	if (m->stage == STAGE_RUNNING)
@@ -199,6 +201,15 @@ on_signal(evutil_socket_t number UNUSED, short what UNUSED, void *arg)
 	}
 }
 
+static void
+on_reload(evutil_socket_t number UNUSED, short what UNUSED, void *arg)
+{
+	struct serve *s = arg;
+
+	if (s->m.stage == STAGE_RUNNING)
+		reload_begin(s, (struct caller){ 0 });
+}
+
 static int
 watch_signals(struct serve *s)
 {
@@ -209,9 +220,12 @@ watch_signals(struct serve *s)
 		    event_add(s->signals[i], NULL) != 0)
 			return -1;
 	}
-	/* Nothing is read again yet; it is no reason to die. */
-	signal(SIGHUP, SIG_IGN);
-	return 0;
+	s->signals[COUNT_OF(ending)] =
+	    evsignal_new(loop_base(s->m.loop), SIGHUP, on_reload, s);
+	return s->signals[COUNT_OF(ending)] == NULL ||
+		event_add(s->signals[COUNT_OF(ending)], NULL) != 0 ?
+	    -1 :
+	    0;
 }
 
 /* One gateway a state: its key, its log, its socket. */
@@ -287,6 +301,7 @@ put_away(struct serve *s)
 	for (size_t i = 0; i < COUNT_OF(s->signals); i++)
 		if (s->signals[i] != NULL)
 			event_free(s->signals[i]);
+	reload_end(s);
 	files_release(&s->files);
 	free(s->sent);
 	if (s->lock >= 0)

@@ -9,6 +9,7 @@
  * workers.c	workers by tenant; what each role works with; their deaths
  * box.c	the table of sandboxes
  * attach.c	attach and detach, step by step; none of them waits
+ * reload.c	another generation of files, while all goes on
  * control.c	the control socket: who calls, porters, requests
  * say.c	what is answered, as JSON
  * notify.c	what the init system is told
@@ -17,11 +18,11 @@
 #define SERVE_STATE_H
 
 #include "base/ids.h"
-#include "ns/capture.h"
 #include "priv/control.h"
 #include "priv/control_answer.h"
 #include "priv/rights.h"
 #include "proxyd/monitor_state.h"
+#include "serve/box.h"
 #include "serve/files.h"
 #include "serve/serve.h"
 
@@ -32,73 +33,26 @@
 #define SERVE_IDLE_MS 60000  /* a worker, a porter without work ends */
 #define SERVE_NUMBER_FIRST 2 /* of workers; 1 is that of `run` */
 
-/* A compiled program that sandboxes share. */
-struct image {
-	LIST_ENTRY(image) entry;
-	char digest[7 + 64 + 1];
-	int fd;			 /* owned; sealed */
-	struct program *program; /* owned */
-	unsigned n_refs;
-};
-
-struct serve_worker {
-	struct role_process c; /* the first */
-	TAILQ_ENTRY(serve_worker) next;
-	char tenant[CONTROL_NAME_MAX + 1];
-	unsigned n_boxes;
-	uint64_t idle_ms; /* since when, by clock_ms() */
-};
-
-/* Whom to answer.  porter 0: nobody. */
-struct caller {
-	uint32_t porter, id;
-};
-
-enum box_state {
-	BOX_COMPILING, /* a clerk has its policy */
-	BOX_CAPTURING, /* a helper makes its namespace ready */
-	BOX_RECORDING, /* its attach record is on its way */
-	BOX_ATTACHED,
-	BOX_GONE, /* nothing is left but what a callback still holds */
-};
-
-/* A sandbox. */
-struct box {
-	TAILQ_ENTRY(box) entry;
-	LIST_ENTRY(box) by_name;
-	struct ids_entry by_id;
-	struct serve *serve; /* borrowed */
-	uint32_t id;
-	enum box_state state;
-	char name[CONTROL_NAME_MAX + 1], tenant[CONTROL_NAME_MAX + 1];
-	struct buf request;	     /* owned: its attach, without secrets */
-	struct control_attach asked; /* reads `request` */
-	struct caller caller;	     /* who waits for it */
-	struct image *image;	     /* a share; NULL: none yet */
-	uint32_t generation;	     /* of its program */
-	struct serve_worker *worker; /* borrowed; NULL: none yet */
-	struct placeholder *places;  /* owned */
-	size_t n_places;
-	unsigned n_spools;
-	int net_fd; /* owned; -1: none */
-	ino_t net;  /* which one that is */
-	struct capture_job job;
-	struct capture capture;
-	bool has_job, has_capture;
-	bool told;		    /* dialer and keeper know it */
-	struct event *news, *links; /* owned: of the helper, of the watch */
-	unsigned n_waits;	    /* callbacks that hold it */
-};
-
 TAILQ_HEAD(box_list, box);
 struct job;
 struct porter_process;
+
+/* Other files, on their way into force. */
+struct reload {
+	bool runs;
+	struct caller caller;
+	struct files files;
+	size_t n_left;	  /* sandboxes whose policy is not compiled yet */
+	struct buf wrong; /* for people; empty: nothing */
+};
 
 struct serve {
 	struct monitor m; /* the first */
 	const struct serve_config *cfg;
 	struct monitor_config run; /* what the shared parts look at */
 	struct files files;
+	struct reload reload;
+	bool reload_wanted; /* by a signal, when it could not be */
 	bool *sent; /* owned; by credential: the keeper has its secret */
 	struct role_process steward, clerk;
 	uint64_t clerk_ms;	 /* since when it has no job */
@@ -131,11 +85,11 @@ serve_of(struct monitor *m)
 MUST_USE int steward_start(struct serve *s);
 
 /*
- * Have the policy of a sandbox compiled.  `done` is called once, with the image
+ * Have the policy of a sandbox compiled from these files, which stay as long.  `done` is called once, with the image
  * or, fd -1, with what is wrong; not if the job was dropped.
  */
 typedef void job_done(struct box *b, int fd, struct slice text);
-MUST_USE int job_add(struct serve *s, struct box *b, job_done *done,
+MUST_USE int job_add(const struct files *f, struct box *b, job_done *done,
     enum control_code *code, const char **why);
 void job_drop(struct box *b);
 void jobs_next(struct serve *s); /* the next one, if none is at work */
@@ -156,7 +110,8 @@ void serve_feed(struct serve *s, struct role_process *c);
 void serve_ended(struct monitor *m, struct role_process *c, const char *how);
 void box_tell(struct box *b); /* its name and program, to all but its worker */
 void box_feed(struct box *b); /* ... and what its worker needs */
-void box_forget(struct box *b); /* all forget it */
+void box_send_program(struct box *b); /* another: keeper, dialer, worker */
+void box_forget(struct box *b);	      /* all forget it */
 
 /* box.c */
 MUST_USE struct box *box_new(struct serve *s,
@@ -171,7 +126,14 @@ void attach_begin(struct serve *s, const struct control_attach *asked,
     struct caller caller);
 void detach_begin(struct serve *s, struct slice name, struct caller caller);
 void detach_now(struct box *b, const char *why);
+void box_send_secrets(struct box *b); /* those that no other had a rule for */
 void serve_fill(struct box *b, struct event *e, unsigned kind);
+
+/* reload.c */
+void reload_begin(struct serve *s, struct caller caller);
+void reload_lost(struct box *b);   /* it is going */
+void reload_look(struct serve *s); /* each second */
+void reload_end(struct serve *s);
 
 /* control.c */
 /* The rights that `control:` of the configuration gives.  -1: *why. */

@@ -146,6 +146,18 @@ tell(struct box *b, struct role_process *to)
 }
 
 void
+box_send_program(struct box *b)
+{
+	struct role_process *all = b->serve->m.children;
+	struct role_process *to[] = { &all[ROLE_KEEPER], &all[ROLE_DIALER],
+		&b->worker->c };
+
+	for (size_t i = 0; i < COUNT_OF(to); i++)
+		if (to[i]->channel != NULL)
+			send_program(b, to[i]);
+}
+
+void
 box_tell(struct box *b)
 {
 	struct role_process *all = b->serve->m.children;
