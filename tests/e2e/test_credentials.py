@@ -301,7 +301,8 @@ def test_a_token_that_others_have_a_hand_in(here, mode, status):
     assert len(here.origin_requests()) == (status == 0)
 
 
-@pytest.mark.skipif('asan' in BUILD, reason='the sanitizer keeps what is freed')
+@pytest.mark.skipif('asan' in BUILD,
+                    reason='the sanitizer copies the environment')
 def test_a_token_from_a_variable_is_attached_and_not_shown(bed):
     here = bed(API, Bed.config().replace('{file: token}', '{env: REAL_TOKEN}'))
     run = here.start(['sh', '-c', 'curl -sS https://api.test/_whoami; env; '
