@@ -19,8 +19,8 @@
 #define BLOCKS_KEPT_MAX 8
 
 /*
- * Before anything else is asked of OpenSSL in this process; later it does
- * nothing and answers false, and OpenSSL goes on with malloc.
+ * Before anything else is asked of OpenSSL in this process.  False: it has
+ * allocated already, and goes on with malloc.
  */
 bool blocks_use(void);
 

@@ -92,14 +92,6 @@ a_block_that_grows_keeps_its_bytes(void **state)
 	assert_null(OPENSSL_realloc(p, 0));
 }
 
-/* OpenSSL has begun to allocate: it would free what is not of that kind. */
-static void
-blocks_may_not_come_late(void **state)
-{
-	(void)state;
-	assert_false(blocks_use());
-}
-
 int
 main(void)
 {
@@ -108,7 +100,6 @@ main(void)
 		cmocka_unit_test(blocks_keeps_no_more_than_its_limit),
 		cmocka_unit_test(other_sizes_are_not_kept),
 		cmocka_unit_test(a_block_that_grows_keeps_its_bytes),
-		cmocka_unit_test(blocks_may_not_come_late),
 	};
 	return cmocka_run_group_tests(tests, use, NULL);
 }
