@@ -89,7 +89,7 @@ policy_stumble(const struct program *p, const struct facts *f, uint32_t rule)
 		(void)walk_prepare_git(&request, &p->image, &found, lowered);
 	if ((image_flags(&p->image) & PROGRAM_GIT) != 0 && !passed &&
 	    request.git.is.service == GITPATH_NONE)
-		walk_prepare_door(&request, &p->image, lowered);
+		walk_prepare_door(&request, &p->image, &found, lowered);
 	walk_init_rule(&w, &p->image, &found, NULL, rule);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w)) {
 		enum progress come = passed ?

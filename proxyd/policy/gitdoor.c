@@ -35,10 +35,10 @@ struct door {
 	const struct image *m;
 	const struct facts *f;
 	struct slice host;
-	struct host_matches found;
-	enum git_forge known; /* of the host itself, or FORGES */
-	enum git_forge forge; /* that is asked about */
-	bool any;	      /* it may be of any repository, else of that: */
+	const struct host_matches *found; /* borrowed: of the host */
+	enum git_forge known;		  /* of the host itself, or FORGES */
+	enum git_forge forge;		  /* that is asked about */
+	bool any; /* it may be of any repository, else of that: */
 	struct walk_git named;
 };
 
@@ -85,7 +85,7 @@ first_named(const struct door *d, uint16_t port,
 {
 	struct seek s;
 
-	seek_init(&s, d->m, &d->found, d->f, port);
+	seek_init(&s, d->m, d->found, d->f, port);
 	gitrule_seek(&s, &d->named);
 	for (uint32_t i = seek_next(&s); i != IMAGE_NONE; i = seek_next(&s))
 		if (i < best && is_git(d->m, i) && counts(d, i) &&
@@ -102,7 +102,7 @@ first_of_git(const struct door *d,
 	uint32_t best = IMAGE_NONE, before = UINT32_MAX;
 	struct walk w;
 
-	walk_init_heads(&w, d->m, &d->found, d->f);
+	walk_init_heads(&w, d->m, d->found, d->f);
 	for (uint32_t i = walk_next(&w); i != IMAGE_NONE; i = walk_next(&w)) {
 		uint32_t port = image_word(d->m, TABLE_ROUTES, i, ROUTE_PORT);
 		if (!is_git(d->m, i))
@@ -180,16 +180,22 @@ is_followed(const struct walk_request *r, struct door *d, uint8_t *room)
 }
 
 void
-walk_prepare_door(struct walk_request *r, const struct image *m, uint8_t *room)
+walk_prepare_door(struct walk_request *r, const struct image *m,
+    const struct host_matches *found, uint8_t *room)
 {
-	struct door d = { .m = m, .f = r->facts };
+	struct door d = { .m = m, .f = r->facts, .found = found };
+	struct host_matches of_host;
 
 	if (r->facts->path.n > LIMIT_PATH_SIZE ||
 	    gitapi_only_reads(r->facts->method))
 		return;
 	d.host = gitapi_host(r->facts->host);
 	d.known = git_forge_of_host(d.host);
-	hostset_match(m, d.host, &d.found);
+	/* Most forges have their API where the repositories are. */
+	if (!slice_eq(d.host, r->facts->host)) {
+		hostset_match(m, d.host, &of_host);
+		d.found = &of_host;
+	}
 	find_door(r, &d, room);
 	if (r->is_door && is_followed(r, &d, room))
 		r->is_door = false;

@@ -226,7 +226,7 @@ judge_git(struct ask *a, uint8_t *folded)
 	a->is_git = request.git.is.service != GITPATH_NONE;
 	a->is_named = request.git.named;
 	if (!a->is_git)
-		walk_prepare_door(&request, a->m, lowered);
+		walk_prepare_door(&request, a->m, &a->found, lowered);
 	return judge_rules(a, &request);
 }
 

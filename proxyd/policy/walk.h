@@ -139,9 +139,10 @@ enum reason walk_prepare_git(struct walk_request *r, const struct image *m,
  * Likewise whether it is a side door of a repository that a rule of git+https
  * names.
  *
+ * found	 the patterns of its name
  * room	 LIMIT_PATH_SIZE bytes, until `r` is done with
  */
 void walk_prepare_door(struct walk_request *r, const struct image *m,
-    uint8_t *room);
+    const struct host_matches *found, uint8_t *room);
 
 #endif
