@@ -18,7 +18,7 @@
 #include "base/rd.h"
 #include "base/wr.h"
 #include "cred/placeholder.h"
-#include "serve/state.h"
+#include "serve/entry.h"
 
 void
 serve_fill(struct box *b, struct event *e, unsigned kind)
@@ -194,6 +194,21 @@ capture(struct box *b)
 		fail(b, CONTROL_FAULT, "out of memory");
 }
 
+/* Nothing is to be made ready but a listener. */
+static void
+enter(struct box *b)
+{
+	struct fail why = { 0 };
+
+	b->state = BOX_CAPTURING;
+	if (!entry_open(b, &why)) {
+		fail(b, CONTROL_CAPTURE_FAILED, why.text);
+		return;
+	}
+	box_feed(b);
+	record(b);
+}
+
 /* One for each credential that a rule of it names: what the sandbox sees is not
  * shown by us, but a stranger's placeholder must not be taken for one. */
 static bool
@@ -261,7 +276,10 @@ on_compiled(struct box *b, int fd, struct slice text)
 	}
 	box_tell(b);
 	box_send_secrets(b);
-	capture(b);
+	if (b->asked.mode == CAPTURE_PROXY)
+		enter(b);
+	else
+		capture(b);
 }
 
 /* A sandbox of that name is there. */
@@ -298,11 +316,18 @@ attach_begin(struct serve *s, const struct control_attach *asked,
 		attach_again(s, b, asked, caller);
 		return;
 	}
-	if (asked->mode != CAPTURE_NETNS || asked->n_secrets != 0) {
+	why = entry_check(asked);
+	if (why != NULL) {
+		answer(s, caller, CONTROL_CAPTURE_FAILED, why, NULL);
+		return;
+	}
+	if ((asked->mode != CAPTURE_NETNS && asked->mode != CAPTURE_PROXY) ||
+	    asked->n_secrets != 0) {
 		answer(s, caller, CONTROL_CAPTURE_FAILED,
 		    asked->n_secrets != 0 ?
 			"secrets of one sandbox are not taken yet" :
-			"this way of capture is not there yet; there is netns",
+			"this way of capture is not there yet; there are "
+			"netns and proxy",
 		    NULL);
 		return;
 	}

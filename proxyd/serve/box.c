@@ -8,7 +8,8 @@
 #include "base/secret.h"
 #include "base/siphash.h"
 #include "cred/placeholder.h"
-#include "serve/state.h"
+#include "crypto/digest.h"
+#include "serve/entry.h"
 
 #define REQUEST_MAX (2 << 20) /* bytes of an encoded attach */
 
@@ -38,10 +39,17 @@ encode(const struct control_attach *asked, struct buf *out)
 {
 	static uint8_t room[REQUEST_MAX];
 	static struct control_attach kept;
+	uint8_t sha256[DIGEST_SIZE];
+	char token[DIGEST_HEX_SIZE];
 	struct wr w = wr_of(room, sizeof(room));
 
 	kept = *asked;
 	kept.n_secrets = 0;
+	if (asked->token.n != 0) {
+		digest_sha256(asked->token, sha256);
+		digest_hex(sha256, sizeof(sha256), token);
+		kept.token = slice_of_str(token);
+	}
 	control_attach_write(&w, &kept);
 	return !w.bad && buf_put(out, wr_slice(&w));
 }
@@ -77,7 +85,7 @@ box_new(struct serve *s, const struct control_attach *asked, enum err *err)
 	}
 	b->serve = s;
 	b->id = ++s->next_box;
-	b->net_fd = -1;
+	b->net_fd = b->entry_fd = -1;
 	b->generation = 1;
 	b->n_waits = 1; /* the tables */
 	snprintf(b->name, sizeof(b->name), "%.*s", SLICE_ARG(asked->name));
@@ -114,6 +122,7 @@ close_capture(struct box *b)
 	if (b->has_capture)
 		capture_release(&b->capture);
 	b->has_job = b->has_capture = false;
+	entry_close(b);
 	if (b->net_fd >= 0)
 		close(b->net_fd);
 	b->net_fd = -1;

@@ -66,6 +66,7 @@ struct box {
 	struct capture_job job;
 	struct capture capture;
 	bool has_job, has_capture;
+	int entry_fd;		    /* owned: of a proxy; -1: none */
 	bool told;		    /* dialer and keeper know it */
 	struct event *news, *links; /* owned: of the helper, of the watch */
 	unsigned n_waits;	    /* callbacks that hold it */

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/wr.h"
 #include "cred/placeholder.h"
-#include "serve/state.h"
+#include "serve/entry.h"
 
 /* The one with the fewest sandboxes; of `n` that the tenant has. */
 static struct serve_worker *
@@ -188,7 +188,7 @@ send_sandbox(struct box *b)
 		wr_u32(&w, b->places[i].credential);
 		wr_slice16(&w, slice_of(b->places[i].text, b->places[i].n));
 	}
-	for (size_t i = 0; i < COUNT_OF(order); i++)
+	for (size_t i = 0; b->has_capture && i < COUNT_OF(order); i++)
 		fds[n++] = b->capture.socket[order[i]];
 	roles_send(&b->worker->c, OP_SANDBOX, wr_slice(&w), fds, n);
 }
@@ -196,8 +196,11 @@ send_sandbox(struct box *b)
 void
 box_feed(struct box *b)
 {
-	if (b->worker->c.channel != NULL && b->has_capture)
-		send_sandbox(b);
+	if (b->worker->c.channel == NULL ||
+	    (!b->has_capture && b->entry_fd < 0))
+		return;
+	send_sandbox(b);
+	entry_feed(b);
 }
 
 void

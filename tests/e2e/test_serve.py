@@ -277,4 +277,5 @@ def test_a_caller_in_another_namespace_is_refused(gateway, kind):
 def test_what_is_not_there_yet_is_refused(gateway):
     it = gateway(web=WEB)
     assert 'not there yet' in it.ask('attach', 'one', '--policy', 'web',
-                                     '--listen', '127.0.0.1:9')[2]
+                                     '--netns', '/proc/self/ns/net',
+                                     '--shared')[2]
