@@ -8,6 +8,9 @@
 #define UNUSED __attribute__((unused))
 #define NORETURN __attribute__((noreturn))
 #define NOINLINE __attribute__((noinline))
+/* A large array of a function that a count beside it says how far it is filled:
+ * not set to zero first, as all other variables are. */
+#define COUNTED __attribute__((uninitialized))
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 

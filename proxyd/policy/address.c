@@ -266,7 +266,7 @@ pattern_opens(const struct image *m, uint32_t host, const struct address_of *of,
 static enum opening
 opens(const struct program *p, const struct address_of *of, const struct ip *ip)
 {
-	struct host_matches found;
+	COUNTED struct host_matches found;
 	enum opening best = CLOSED;
 
 	if (address_is_metadata(ip))

@@ -201,8 +201,8 @@ find_route(const struct program *p, uint32_t rule, struct slice host,
     const struct walk_git *git)
 {
 	const struct image *m = &p->image;
-	struct host_matches found;
-	struct walk w;
+	COUNTED struct host_matches found;
+	COUNTED struct walk w;
 
 	hostset_match(m, host, &found);
 	walk_init_rule(&w, m, &found, NULL, rule);

@@ -198,7 +198,7 @@ static bool
 has_rules(const struct image *m, const struct host_matches *found,
     const struct facts *f)
 {
-	struct walk w;
+	COUNTED struct walk w;
 
 	walk_init_heads(&w, m, found, f);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
@@ -212,7 +212,7 @@ static bool
 is_named(const struct walk_request *r, const struct image *m,
     const struct host_matches *found)
 {
-	struct seek s;
+	COUNTED struct seek s;
 
 	seek_init(&s, m, found, r->facts, r->facts->port);
 	gitrule_seek(&s, &r->git);

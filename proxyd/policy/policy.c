@@ -42,7 +42,7 @@ first_word(struct ask *a, const struct host_matches *found, uint32_t *denies)
 	bool fits =
 	    walk_kind(a->m, found, a->f->port) == scheme_kind(a->f->scheme);
 	enum progress best = PROGRESS_NONE, enforced = PROGRESS_NONE;
-	struct walk w;
+	COUNTED struct walk w;
 
 	*denies = VERDICT_NONE;
 	a->unenforced = REASON_ALLOW;
@@ -106,7 +106,7 @@ judge_patterns(struct ask *a, const struct host_matches *found)
 static enum reason
 judge_address(struct ask *a, uint32_t pattern)
 {
-	struct host_matches covering;
+	COUNTED struct host_matches covering;
 
 	hostset_covering(a->m, pattern, &covering);
 	enum reason reason = judge_patterns(a, &covering);
@@ -234,7 +234,7 @@ could_allow(struct ask *a)
 {
 	struct facts f = { .kind = FACTS_CONNECT, .now_s = a->f->now_s };
 	const struct facts *asked = a->f;
-	struct walk w;
+	COUNTED struct walk w;
 	bool could = false;
 
 	walk_init_heads(&w, a->m, &a->found, a->f);
@@ -274,7 +274,7 @@ judge_dial(struct ask *a)
 {
 	uint32_t rule = a->f->rule;
 	enum progress best = PROGRESS_NONE;
-	struct walk w;
+	COUNTED struct walk w;
 
 	if (rule >= image_count(a->m, TABLE_RULES))
 		return REASON_INTERNAL;
@@ -392,7 +392,7 @@ policy_kind(const struct program *p, const struct ip *dst, uint16_t port,
     struct slice *name)
 {
 	const struct image *m = &p->image;
-	struct host_matches found;
+	COUNTED struct host_matches found;
 	uint32_t host;
 
 	*name = (struct slice){ 0 };
@@ -409,9 +409,9 @@ policy_kind(const struct program *p, const struct ip *dst, uint16_t port,
 bool
 policy_is_git(const struct program *p, const struct ip *dst, uint16_t *port)
 {
-	struct host_matches found;
+	COUNTED struct host_matches found;
 	uint32_t host;
-	struct walk w;
+	COUNTED struct walk w;
 
 	if ((image_flags(&p->image) & PROGRAM_GIT) == 0 || dst->family == 0 ||
 	    !find_pattern(p, dst, &host) || host == IMAGE_NONE)

@@ -117,7 +117,7 @@ static void
 count_paths(struct tally *t, const struct ask *a,
     const struct walk_request *request)
 {
-	struct seek s;
+	COUNTED struct seek s;
 
 	seek_init(&s, a->m, &a->found, a->f, a->f->port);
 	seek_path(&s, request->path, false);
@@ -135,7 +135,7 @@ static void
 count_heads(struct tally *t, const struct ask *a,
     const struct walk_request *request)
 {
-	struct walk w;
+	COUNTED struct walk w;
 
 	walk_init_heads(&w, a->m, &a->found, a->f);
 	for (uint32_t r = walk_next(&w); r != IMAGE_NONE; r = walk_next(&w))
@@ -204,7 +204,7 @@ judge_rules(struct ask *a, const struct walk_request *request)
 static NOINLINE enum reason
 judge_escaped(struct ask *a)
 {
-	uint8_t folded[LIMIT_PATH_SIZE];
+	COUNTED uint8_t folded[LIMIT_PATH_SIZE];
 	struct walk_request request;
 
 	walk_prepare(&request, a->f, folded);
@@ -215,7 +215,7 @@ judge_escaped(struct ask *a)
 static NOINLINE enum reason
 judge_git(struct ask *a, uint8_t *folded)
 {
-	uint8_t lowered[LIMIT_PATH_SIZE];
+	COUNTED uint8_t lowered[LIMIT_PATH_SIZE];
 	struct walk_request request;
 
 	walk_prepare(&request, a->f, folded);
@@ -233,7 +233,7 @@ judge_git(struct ask *a, uint8_t *folded)
 static NOINLINE enum reason
 judge_git_escaped(struct ask *a)
 {
-	uint8_t folded[LIMIT_PATH_SIZE];
+	COUNTED uint8_t folded[LIMIT_PATH_SIZE];
 
 	return judge_git(a, folded);
 }
