@@ -83,7 +83,7 @@ static uint32_t
 first_named(const struct door *d, uint16_t port,
     bool (*counts)(const struct door *, uint32_t), uint32_t best)
 {
-	struct seek s;
+	COUNTED struct seek s;
 
 	seek_init(&s, d->m, d->found, d->f, port);
 	gitrule_seek(&s, &d->named);
@@ -100,7 +100,7 @@ first_of_git(const struct door *d,
     bool (*counts)(const struct door *, uint32_t))
 {
 	uint32_t best = IMAGE_NONE, before = UINT32_MAX;
-	struct walk w;
+	COUNTED struct walk w;
 
 	walk_init_heads(&w, d->m, d->found, d->f);
 	for (uint32_t i = walk_next(&w); i != IMAGE_NONE; i = walk_next(&w)) {
@@ -129,17 +129,37 @@ read_name(struct door *d, const struct gitapi *api, uint8_t *room)
 	    (struct walk_git){ .bare = plain, .lowered = plain, .folds = true };
 }
 
+/* Bits of those forges that some rule of git+https of the host is of. */
+static uint32_t
+forges_of(struct door *d)
+{
+	uint32_t forges = 0;
+	COUNTED struct walk w;
+
+	walk_init_heads(&w, d->m, d->found, d->f);
+	for (uint32_t i = walk_next(&w); i != IMAGE_NONE; i = walk_next(&w)) {
+		uint32_t git =
+		    is_git(d->m, i) ? record_of(d->m, i) : IMAGE_NONE;
+		if (git == IMAGE_NONE)
+			continue;
+		forges |= 1U << (d->known != FORGES ?
+				  (uint32_t)d->known :
+				  image_word(d->m, TABLE_GIT, git, GIT_FORGE));
+	}
+	return forges;
+}
+
 /* Of each forge that the host may be: the first rule that it leads past. */
 static void
 find_door(struct walk_request *r, struct door *d, uint8_t *room)
 {
 	const struct facts *f = d->f;
-	uint32_t best = IMAGE_NONE;
+	uint32_t best = IMAGE_NONE, forges = forges_of(d);
 
 	for (unsigned i = FORGE_NONE; i < FORGES; i++) {
 		struct gitapi api;
 		d->forge = (enum git_forge)i;
-		if ((d->known != FORGES && d->known != d->forge) ||
+		if ((forges & 1U << i) == 0 ||
 		    !gitapi_read(d->forge, d->host, f->host, f->method, f->path,
 			&api))
 			continue;
@@ -184,7 +204,7 @@ walk_prepare_door(struct walk_request *r, const struct image *m,
     const struct host_matches *found, uint8_t *room)
 {
 	struct door d = { .m = m, .f = r->facts, .found = found };
-	struct host_matches of_host;
+	COUNTED struct host_matches of_host;
 
 	if (r->facts->path.n > LIMIT_PATH_SIZE ||
 	    gitapi_only_reads(r->facts->method))
