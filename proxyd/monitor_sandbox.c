@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/wr.h"
 #include "ns/home.h"
+#include "ns/inlet.h"
 #include "ns/outside.h"
 #include "ns/watch.h"
 #include "proxyd/monitor_sandbox.h"
@@ -142,13 +143,10 @@ make_places(struct monitor *m, struct sandbox *s, uint32_t credential)
 void
 sandbox_feed(struct monitor *m, struct role_process *worker)
 {
-	static const enum netns_socket order[] = { NETNS_TCP4, NETNS_TCP6,
-		NETNS_DNS_UDP4, NETNS_DNS_UDP6, NETNS_DNS_TCP4,
-		NETNS_DNS_TCP6 };
 	struct sandbox *s = m->sandbox;
 	uint8_t body[32768];
 	struct wr w = wr_of(body, sizeof(body));
-	int fds[COUNT_OF(order)];
+	int fds[NETNS_LINKS];
 
 	wr_u32(&w, MONITOR_SANDBOX);
 	wr_slice8(&w, slice_of_str(m->name));
@@ -157,9 +155,8 @@ sandbox_feed(struct monitor *m, struct role_process *worker)
 		wr_u32(&w, s->places[i].credential);
 		wr_slice16(&w, slice_of(s->places[i].text, s->places[i].n));
 	}
-	for (size_t i = 0; i < COUNT_OF(order); i++)
-		fds[i] = s->netns.socket[order[i]];
-	roles_send(worker, OP_SANDBOX, wr_slice(&w), fds, COUNT_OF(fds));
+	size_t n = inlet_for_worker(s->netns.socket, fds);
+	roles_send(worker, OP_SANDBOX, wr_slice(&w), fds, n);
 }
 
 int

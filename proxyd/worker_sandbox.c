@@ -6,6 +6,8 @@
 #include "policy/shelf.h"
 #include "proxyd/worker.h"
 
+#define IPV4_SOCKETS 3 /* of OP_SANDBOX where there is no IPv6 */
+
 static void
 sandbox_reaped(struct loop_item *item)
 {
@@ -99,13 +101,22 @@ on_refused(const struct dns_said *said, void *arg)
 	(void)!recorder_send(s->worker->roles.recorder, &e, NULL, NULL);
 }
 
-/* Descriptors 2 to 5; without a program there is nothing to answer by. */
+/* One of the six sockets; -1: it is not there. */
+static int
+take_socket(struct msg *m, size_t which)
+{
+	if (m->n_fds != IPV4_SOCKETS)
+		return msg_take_fd(m, which);
+	return which % 2 == 0 ? msg_take_fd(m, which / 2) : -1;
+}
+
+/* Sockets 2 to 5; without a program there is nothing to answer by. */
 static bool
 take_answerer(struct worker_sandbox *s, struct msg *m)
 {
 	const struct dns_sockets sockets = {
-		.udp = { msg_take_fd(m, 2), msg_take_fd(m, 3) },
-		.tcp = { msg_take_fd(m, 4), msg_take_fd(m, 5) },
+		.udp = { take_socket(m, 2), take_socket(m, 3) },
+		.tcp = { take_socket(m, 4), take_socket(m, 5) },
 	};
 	enum err err = ERR_MISSING;
 
@@ -153,7 +164,7 @@ worker_take_sandbox(struct worker *w, struct msg *m)
 	if (m->n_fds == 0) /* it comes by ENTRY alone */
 		return s->flows->generation != NULL;
 	for (size_t i = 0; i < WORKER_LISTENERS; i++) {
-		int fd = msg_take_fd(m, i);
+		int fd = take_socket(m, i);
 		if (fd < 0)
 			continue;
 		listener_free(s->listeners[i]);

@@ -175,6 +175,17 @@ inlet_list(const struct inlet *in, int *fd)
 	return n;
 }
 
+size_t
+inlet_for_worker(const int *socket, int *fd)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < NETNS_LINKS; i++)
+		if (socket[i] != -1)
+			fd[n++] = socket[i];
+	return n;
+}
+
 bool
 inlet_is_ipv6(enum netns_socket which)
 {

@@ -37,6 +37,9 @@ MUST_USE int inlet_listen(struct inlet *in, const char *link,
  */
 size_t inlet_list(const struct inlet *in, int *fd);
 
+/* The sockets of OP_SANDBOX, NETNS_LINKS at most, into `fd`; how many. */
+size_t inlet_for_worker(const int *socket, int *fd);
+
 /* Is there such a socket without IPv6? */
 bool inlet_is_ipv6(enum netns_socket which);
 

@@ -60,8 +60,9 @@ enum op {
 	 * PROGRAM  u32 sandbox, u32 generation, s8 digest "sha256:…", fd: image
 	 * SANDBOX  -> worker: u32 sandbox, s8 name, u16 n placeholders, each
 	 *          (u32 credential, s16 placeholder); fds: TCP listeners (v4,
-	 *          v6), answerer UDP (v4, v6), answerer TCP (v4, v6); none at
-	 *          all where the sandbox comes by ENTRY alone
+	 *          v6), answerer UDP (v4, v6), answerer TCP (v4, v6); three, the
+	 *          v4 of each, where there is no IPv6; none at all where the
+	 *          sandbox comes by ENTRY alone
 	 * ENTRY    -> worker, behind PROGRAM and SANDBOX: u32 sandbox, s8 the
 	 *          SHA-256 of a token (32 bytes), or empty: none is asked for;
 	 *          fds: one or two listening stream sockets, TCP or UNIX, that

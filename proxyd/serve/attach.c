@@ -97,7 +97,7 @@ on_links(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
 	struct fail why = { 0 };
 
 	if (capture_watch(&b->capture, &why))
-		detach_now(b, why.text);
+		detach_now(b, REASON_L3_LINK, why.text);
 }
 
 /* Another link in there would be a way round us. */
@@ -161,11 +161,25 @@ open_net(struct box *b, struct fail *why)
 	return true;
 }
 
+static int
+begin_capture(struct box *b, struct fail *why)
+{
+	const struct control_attach *a = &b->asked;
+	struct capture_config config = { .mode = a->mode,
+		.nft_path = netns_nft_path(),
+		.net_fd = b->net_fd,
+		.n_addresses = a->n_addresses };
+
+	snprintf(config.link, sizeof(config.link), "%.*s",
+	    SLICE_ARG(a->interface));
+	for (size_t i = 0; i < a->n_addresses; i++)
+		config.addresses[i] = a->addresses[i];
+	return capture_begin(&config, &b->job, why);
+}
+
 static void
 capture(struct box *b)
 {
-	struct capture_config config = { .mode = b->asked.mode,
-		.nft_path = netns_nft_path() };
 	const struct box *other;
 	struct fail why = { 0 };
 	char text[128];
@@ -182,8 +196,7 @@ capture(struct box *b)
 		fail(b, CONTROL_CAPTURE_TAKEN, text);
 		return;
 	}
-	config.net_fd = b->net_fd;
-	if (capture_begin(&config, &b->job, &why) != 0) {
+	if (begin_capture(b, &why) != 0) {
 		fail(b, CONTROL_CAPTURE_FAILED, why.text);
 		return;
 	}
@@ -303,6 +316,21 @@ attach_again(struct serve *s, struct box *b, const struct control_attach *asked,
 	buf_release(&content);
 }
 
+/* What is asked for and not there, which is no reason to do less; or NULL. */
+static const char *
+cannot(const struct control_attach *asked)
+{
+	if (asked->n_secrets != 0)
+		return "secrets of one sandbox are not taken yet";
+	if (asked->mode == CAPTURE_GATE && asked->has_mac)
+		return "the MAC of a sandbox behind a gate is not looked at";
+	if (asked->mode != CAPTURE_NETNS && asked->mode != CAPTURE_GATE &&
+	    asked->mode != CAPTURE_PROXY)
+		return "this way of capture is not there yet; there are "
+		       "netns, gate and proxy";
+	return entry_check(asked);
+}
+
 void
 attach_begin(struct serve *s, const struct control_attach *asked,
     struct caller caller)
@@ -316,19 +344,9 @@ attach_begin(struct serve *s, const struct control_attach *asked,
 		attach_again(s, b, asked, caller);
 		return;
 	}
-	why = entry_check(asked);
+	why = cannot(asked);
 	if (why != NULL) {
 		answer(s, caller, CONTROL_CAPTURE_FAILED, why, NULL);
-		return;
-	}
-	if ((asked->mode != CAPTURE_NETNS && asked->mode != CAPTURE_PROXY) ||
-	    asked->n_secrets != 0) {
-		answer(s, caller, CONTROL_CAPTURE_FAILED,
-		    asked->n_secrets != 0 ?
-			"secrets of one sandbox are not taken yet" :
-			"this way of capture is not there yet; there are "
-			"netns and proxy",
-		    NULL);
 		return;
 	}
 	if (s->reload.runs) {
@@ -351,7 +369,7 @@ attach_begin(struct serve *s, const struct control_attach *asked,
 }
 
 void
-detach_now(struct box *b, const char *why)
+detach_now(struct box *b, enum reason reason, const char *why)
 {
 	struct monitor *m = &b->serve->m;
 	struct event e;
@@ -359,7 +377,7 @@ detach_now(struct box *b, const char *why)
 	if (why != NULL) {
 		log_error("sandbox `%s` is cut off: %s", b->name, why);
 		serve_fill(b, &e, EVENT_ALARM);
-		event_reason(&e, REASON_L3_LINK);
+		event_reason(&e, reason);
 		event_str(&e, FIELD_DETAIL, why);
 		(void)monitor_record(m, &e, NULL, NULL);
 	}
@@ -386,6 +404,6 @@ detach_begin(struct serve *s, struct slice name, struct caller caller)
 		answer(s, caller, CONTROL_NAME_BUSY, "", NULL);
 		return;
 	}
-	detach_now(b, NULL);
+	detach_now(b, REASON_ALLOW, NULL);
 	answer(s, caller, CONTROL_DONE, "", NULL);
 }

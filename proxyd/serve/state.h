@@ -125,7 +125,8 @@ void box_let_go(struct box *b);
 void attach_begin(struct serve *s, const struct control_attach *asked,
     struct caller caller);
 void detach_begin(struct serve *s, struct slice name, struct caller caller);
-void detach_now(struct box *b, const char *why);
+/* why  of a cut-off, for people, and its reason; NULL: somebody asked for it */
+void detach_now(struct box *b, enum reason reason, const char *why);
 void box_send_secrets(struct box *b); /* those that no other had a rule for */
 void serve_fill(struct box *b, struct event *e, unsigned kind);
 

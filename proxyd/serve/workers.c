@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/wr.h"
 #include "cred/placeholder.h"
+#include "ns/inlet.h"
 #include "serve/entry.h"
 
 /* The one with the fewest sandboxes; of `n` that the tenant has. */
@@ -173,12 +174,9 @@ box_tell(struct box *b)
 static void
 send_sandbox(struct box *b)
 {
-	static const enum netns_socket order[] = { NETNS_TCP4, NETNS_TCP6,
-		NETNS_DNS_UDP4, NETNS_DNS_UDP6, NETNS_DNS_TCP4,
-		NETNS_DNS_TCP6 };
 	static uint8_t body[32768];
 	struct wr w = wr_of(body, sizeof(body));
-	int fds[COUNT_OF(order)];
+	int fds[NETNS_LINKS];
 	size_t n = 0;
 
 	wr_u32(&w, b->id);
@@ -188,8 +186,8 @@ send_sandbox(struct box *b)
 		wr_u32(&w, b->places[i].credential);
 		wr_slice16(&w, slice_of(b->places[i].text, b->places[i].n));
 	}
-	for (size_t i = 0; b->has_capture && i < COUNT_OF(order); i++)
-		fds[n++] = b->capture.socket[order[i]];
+	if (b->has_capture)
+		n = inlet_for_worker(b->capture.socket, fds);
 	roles_send(&b->worker->c, OP_SANDBOX, wr_slice(&w), fds, n);
 }
 
@@ -275,7 +273,7 @@ cut_off(struct serve *s, struct serve_worker *w, const char *how)
 	for (struct box *after; b != NULL; b = after) {
 		after = TAILQ_NEXT(b, entry);
 		if (b->worker == w)
-			detach_now(b,
+			detach_now(b, REASON_INTERNAL,
 			    "its worker ended three times within a "
 			    "minute");
 	}

@@ -168,6 +168,42 @@ forget(struct fixture *f, uint32_t id)
 	return worker_take_forget(&f->worker, &m);
 }
 
+/* Where there is no IPv6 three sockets come, of IPv4. */
+static void
+worker_takes_a_sandbox_without_ipv6(void **state)
+{
+	struct fixture *f = *state;
+	struct sockaddr_in at, other;
+	uint8_t body[64];
+	struct wr w = wr_of(body, sizeof(body));
+
+	give_program(f, 7, 1);
+	wr_u32(&w, 7);
+	wr_slice8(&w, SLICE("box"));
+	wr_u16(&w, 0);
+	struct msg m = { .op = OP_SANDBOX,
+		.body = wr_slice(&w),
+		.n_fds = 3,
+		.fds = { tcp_listener(&at),
+		    socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			0),
+		    tcp_listener(&other) } };
+	assert_true(worker_take_sandbox(&f->worker, &m));
+	for (size_t i = 0; i < m.n_fds; i++)
+		assert_int_equal(m.fds[i], -1); /* all of them taken */
+	struct worker_sandbox *s = ids_find(&f->worker.by_id, 7);
+	assert_non_null(s->listeners[0]);
+	assert_null(s->listeners[1]);
+	assert_non_null(s->dns);
+	f->client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(f->client, (struct sockaddr *)&at, sizeof(at)),
+	    0);
+	turn(f);
+	assert_int_equal(s->flows->n_flows, 1);
+	assert_true(forget(f, 7));
+	turn(f);
+}
+
 static void
 worker_forgets_a_sandbox_with_all_that_it_had(void **state)
 {
@@ -293,6 +329,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(worker_takes_a_sandbox_without_ipv6),
 		TEST(worker_forgets_a_sandbox_with_all_that_it_had),
 		TEST(worker_keeps_a_thousand_sandboxes_apart),
 		TEST(worker_needs_little_for_an_idle_sandbox),
