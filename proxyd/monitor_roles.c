@@ -100,9 +100,13 @@ on_tally(struct monitor *m, struct slice body)
 	uint64_t denied = rd_u64(&r), reported = rd_u64(&r);
 	uint64_t alarms = rd_u64(&r), missing = rd_u64(&r);
 	struct slice hash = rd_slice8(&r);
+	uint64_t refused[REASON_COUNT];
 
+	for (size_t i = 0; i < REASON_COUNT; i++)
+		refused[i] = rd_u64(&r);
 	if (!rd_is_done(&r))
 		return;
+	memcpy(m->n_refused, refused, sizeof(refused));
 	m->n_denied = denied;
 	m->n_reported = reported;
 	m->n_alarms = alarms;

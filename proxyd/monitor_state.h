@@ -101,8 +101,8 @@ struct monitor {
 	bool log_ended;	    /* the stop record is */
 	struct stat resolvers_seen; /* resolv.conf, when it was sent */
 	bool ran;		    /* the command was started */
-	uint64_t n_denied, n_reported, n_alarms,
-	    n_missing; /* as the scribe told at the end */
+	uint64_t n_denied, n_reported, n_alarms, n_missing; /* the scribe's */
+	uint64_t n_refused[REASON_COUNT]; /* those denied, by reason */
 	struct buf last_hash;
 	unsigned n_spools; /* files that the worker got to keep packs in */
 	enum reason why;   /* of the alarm that ends the run; ALLOW: none */

@@ -245,9 +245,10 @@ on_msg(struct channel *c UNUSED, struct msg *m, void *arg)
 		on_gone(p);
 	else if (!dispatch_may(p->role, ROLE_SCRIBE, m->op))
 		p->n_refused++;
-	else if (m->op == OP_PING)
+	else if (m->op == OP_PING) {
 		scribe_say(p, OP_PONG, 0, (struct slice){ 0 });
-	else if (m->op == OP_LOG)
+		scribe_say_tally(s);
+	} else if (m->op == OP_LOG)
 		take_log(s, m);
 	else if (m->op == OP_CHANNEL)
 		take_channel(s, m);

@@ -95,18 +95,23 @@ wait_for_flush(struct peer *p, uint32_t id)
 		event_active(s->flush, EV_TIMEOUT, 1);
 }
 
-static void
-say_tally(struct scribe *s)
+void
+scribe_say_tally(struct scribe *s)
 {
-	struct journal_sum sum = journal_sum(s->journal);
-	uint8_t body[128];
+	struct journal_sum sum;
+	uint8_t body[128 + 8 * REASON_COUNT];
 	struct wr w = wr_of(body, sizeof(body));
 
+	if (s->journal == NULL)
+		return;
+	sum = journal_sum(s->journal);
 	wr_u64(&w, sum.n_denied);
 	wr_u64(&w, sum.n_reported);
 	wr_u64(&w, sum.n_alarms);
 	wr_u64(&w, sum.n_missing);
-	wr_slice8(&w, slice_of_str(sum.hash));
+	wr_slice8(&w, slice_of_str(s->stopped ? sum.hash : ""));
+	for (size_t i = 0; i < REASON_COUNT; i++)
+		wr_u64(&w, sum.by_reason[i]);
 	scribe_say(&s->peers[ROLE_MONITOR], OP_TALLY, 0, wr_slice(&w));
 }
 
@@ -125,9 +130,9 @@ end_log(struct scribe *s, const struct event *stop)
 	if (lost != 0)
 		log_error("%llu record%s missing at the end of the audit log",
 		    (unsigned long long)lost, lost == 1 ? " is" : "s are");
-	say_tally(s);
-	say_written(&s->peers[ROLE_MONITOR], s->stop_id, good);
 	s->stopped = true;
+	scribe_say_tally(s);
+	say_written(&s->peers[ROLE_MONITOR], s->stop_id, good);
 	scribe_update_status(s);
 }
 

@@ -59,6 +59,7 @@ struct scribe {
 /* scribe.c: send a message without descriptors, if the peer is there. */
 void scribe_say(struct peer *p, uint16_t op, uint32_t id, struct slice body);
 void scribe_say_status(struct peer *p);
+void scribe_say_tally(struct scribe *s); /* counts so far, to the monitor */
 
 /* scribe_log.c: the log may take records now, or no longer: tell everybody. */
 void scribe_update_status(struct scribe *s);

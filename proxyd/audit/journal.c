@@ -60,26 +60,28 @@ is_repeated(struct journal *j, const struct event *e)
 	return repeated;
 }
 
-/*
- * A denial is counted where the sandbox meets it, not at each role.  What it
- * gave up itself is none.
- */
+/* A denial counts where the sandbox meets it.  What it gave up is none. */
 static void
 count(struct journal *j, const struct event *e)
 {
 	bool denied = event_is_denial(e);
 	uint64_t n =
 	    event_has(e, FIELD_COUNTED) ? event_number_of(e, FIELD_COUNTED) : 1;
+	uint64_t refused = 0;
 
 	if (e->kind == EVENT_REQUEST_END && event_is_reported(e))
 		j->sum.n_reported += n;
 	if (e->kind == EVENT_ALARM)
 		j->sum.n_alarms++;
 	if (e->kind == EVENT_DROP || (e->kind == EVENT_DNS && denied))
-		j->sum.n_denied += n;
+		refused = n;
 	if ((e->kind == EVENT_REQUEST_END && denied) ||
 	    e->kind == EVENT_FLOW_END)
-		j->sum.n_denied += is_repeated(j, e) || !denied ? 0 : n;
+		refused = is_repeated(j, e) || !denied ? 0 : n;
+	j->sum.n_denied += refused;
+	if (refused != 0)
+		j->sum.by_reason[reason_find(event_text_of(e, FIELD_REASON))] +=
+		    refused;
 }
 
 /* One record of the file as it was found. */

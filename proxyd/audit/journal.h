@@ -22,7 +22,8 @@
 struct journal;
 
 struct journal_sum {
-	uint64_t n_denied;   /* of this run: requests, connections, questions */
+	uint64_t n_denied; /* of this run: requests, connections, questions */
+	uint64_t by_reason[REASON_COUNT + 1]; /* the last: none of them */
 	uint64_t n_reported; /* requests that were let through unenforced */
 	uint64_t n_alarms;
 	uint64_t n_lost;	      /* no `gap` record has them yet */

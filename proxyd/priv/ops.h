@@ -173,9 +173,11 @@ enum op {
 	 * EVENTS   several of them, each s16; one answer: 1 if all are in it
 	 * WRITTEN  u8 1: it is in the log, 0: it could not be written
 	 * STATUS   scribe -> all: u8 1: the log takes records, 0: it does not
-	 * TALLY    scribe -> monitor, before the WRITTEN of a STOP: u64 denials,
-	 *          u64 requests let through unenforced, u64 alarms, u64 records
-	 *          that could not be written, s8 last hash (hex) of the log
+	 * TALLY    scribe -> monitor, before the WRITTEN of a STOP, and behind
+	 *          each PONG: u64 denials, u64 requests let through unenforced,
+	 *          u64 alarms, u64 records that could not be written, s8 last
+	 *          hash (hex) of the log, empty as long as it goes on, u64
+	 *          denials of each reason, in the order of base/reason.h
 	 */
 	OP_EVENT = 112,
 	OP_WRITTEN = 113,

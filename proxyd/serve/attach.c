@@ -67,6 +67,7 @@ on_recorded(struct msg *msg, void *arg)
 		fail(b, CONTROL_LOG_AWAY, "its record could not be written");
 	else if (b->state == BOX_RECORDING) {
 		b->state = BOX_ATTACHED;
+		b->serve->counts.attached++;
 		say_done(b, CONTROL_ATTACHED);
 	}
 	box_let_go(b);
@@ -376,12 +377,14 @@ detach_now(struct box *b, enum reason reason, const char *why)
 
 	if (why != NULL) {
 		log_error("sandbox `%s` is cut off: %s", b->name, why);
+		b->serve->counts.cut_off++;
 		serve_fill(b, &e, EVENT_ALARM);
 		event_reason(&e, reason);
 		event_str(&e, FIELD_DETAIL, why);
 		(void)monitor_record(m, &e, NULL, NULL);
 	}
 	if (b->state == BOX_ATTACHED) {
+		b->serve->counts.detached++;
 		serve_fill(b, &e, EVENT_DETACH);
 		(void)monitor_record(m, &e, NULL, NULL);
 	}

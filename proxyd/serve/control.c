@@ -284,6 +284,7 @@ answer(struct serve *s, struct caller to, enum control_code code,
 	TAILQ_FOREACH(p, &s->porters, entry)
 		if (p->c.number == to.porter)
 			break;
+	s->counts.answers[code] += to.porter != 0;
 	/* Nobody, or one that is gone: what was done is done. */
 	if (to.porter == 0 || p == NULL)
 		return;
@@ -350,8 +351,10 @@ handle(struct serve *s, const struct control_request *req, struct caller to)
 	case CONTROL_RELOAD:
 		reload_begin(s, to);
 		break;
-	case CONTROL_ALLOW:
 	case CONTROL_METRICS:
+		answer_with(s, to, say_metrics);
+		break;
+	case CONTROL_ALLOW:
 	case CONTROL_VERBS:
 		answer(s, to, CONTROL_FAULT, "this is not there yet", NULL);
 		break;
@@ -380,8 +383,10 @@ control_request(struct role_process *c, struct msg *msg)
 		answer(s, to, CONTROL_RIGHT_MISSING, "", NULL);
 	else if (s->m.stage > STAGE_RUNNING)
 		answer(s, to, CONTROL_STOPPING, "", NULL);
-	else
+	else {
+		s->counts.calls[req.verb]++;
 		handle(s, &req, to);
+	}
 	if (bytes.n != 0)
 		explicit_bzero(bytes.p, bytes.n);
 	buf_release(&bytes);

@@ -18,6 +18,10 @@ end(struct serve *s, enum control_code code)
 {
 	struct reload *r = &s->reload;
 
+	if (code == CONTROL_DONE)
+		s->counts.reloads++;
+	else
+		s->counts.reload_faults++;
 	if (code != CONTROL_DONE)
 		log_error("nothing is reloaded: %s", buf_text(&r->wrong));
 	answer(s, r->caller, code, buf_text(&r->wrong), NULL);

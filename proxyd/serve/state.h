@@ -12,6 +12,7 @@
  * reload.c	another generation of files, while all goes on
  * control.c	the control socket: who calls, porters, requests
  * say.c	what is answered, as JSON
+ * metrics.c	what is answered, as OpenMetrics
  * notify.c	what the init system is told
  */
 #ifndef SERVE_STATE_H
@@ -46,6 +47,13 @@ struct reload {
 	struct buf wrong; /* for people; empty: nothing */
 };
 
+/* What has happened since the start, for metrics.c. */
+struct serve_counts {
+	uint64_t attached, detached, cut_off, reloads, reload_faults;
+	uint64_t calls[CONTROL_VERBS], answers[CONTROL_CODES];
+	uint64_t ended[ROLE_COUNT]; /* that nobody wanted to end */
+};
+
 struct serve {
 	struct monitor m; /* the first */
 	const struct serve_config *cfg;
@@ -72,6 +80,7 @@ struct serve {
 	struct rights rights;	  /* of groups over it */
 	struct event *signals[4]; /* owned */
 	int lock;		  /* owned: of the state's folder */
+	struct serve_counts counts;
 	bool notified;
 };
 
@@ -155,6 +164,9 @@ void answer(struct serve *s, struct caller to, enum control_code code,
 void say_list(struct serve *s, struct buf *out);
 void say_box(const struct box *b, struct buf *out);
 void say_status(struct serve *s, struct buf *out);
+
+/* metrics.c */
+void say_metrics(struct serve *s, struct buf *out);
 
 /* notify.c: a line of sd_notify(3), where the init system wants them. */
 void notify(const char *line);

@@ -335,6 +335,7 @@ serve_ended(struct monitor *m, struct role_process *c, const char *how)
 {
 	struct serve *s = serve_of(m);
 
+	s->counts.ended[c->role]++;
 	if (m->stage >= STAGE_ENDING)
 		monitor_step(m);
 	else if (c->role == ROLE_WORKER)

@@ -63,6 +63,7 @@ records_are_written_and_answered(void **state)
 	assert_int_equal(count_lines(b, "\"event\":\"flow.begin\""), 1);
 	send_to(b, b->monitor, OP_PING, 0, (struct slice){ 0 }, -1);
 	assert_true(receive(b, b->monitor, OP_PONG));
+	assert_true(receive(b, b->monitor, OP_TALLY));
 	send_flow(b, EVENT_FLOW_END, "w0-1", 0);
 	send_to(b, b->worker, OP_EVENT, 6, (struct slice){ 0 }, -1);
 	assert_true(is_written(b, b->worker, 6));
@@ -75,6 +76,7 @@ records_are_written_and_answered(void **state)
 	assert_int_equal(rd_u64(&r), 0);
 	assert_int_equal(rd_u64(&r), 0);
 	assert_int_equal(rd_slice8(&r).n, 64);
+	assert_int_equal(r.in.n, 8 * REASON_COUNT);
 	assert_true(is_written(b, b->monitor, 99));
 	assert_int_equal(count_lines(b, "\"event\":\"stop\""), 1);
 	assert_true(count_lines(b, "\"event\":\"checkpoint\"") >= 1);
