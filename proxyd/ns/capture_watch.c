@@ -69,7 +69,7 @@ capture_watch(const struct capture *capture, struct fail *why)
 			return true;
 		}
 		size_t left = (size_t)n;
-		for (const struct nlmsghdr *h = &u.align; NLMSG_OK(h, left);
+		for (struct nlmsghdr *h = &u.align; NLMSG_OK(h, left);
 		     h = NLMSG_NEXT(h, left))
 			if (is_change(capture, h, why))
 				return true;
