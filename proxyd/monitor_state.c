@@ -125,7 +125,8 @@ state_open(struct monitor *m)
 		return -1;
 	}
 	if (make_below(m, "log") != 0 || make_below(m, "programs") != 0 ||
-	    make_below(m, "homes") != 0)
+	    make_below(m, "homes") != 0 ||
+	    (m->cfg->state != NULL && make_below(m, "sandboxes") != 0))
 		return -1;
 	m->state_fd = open_keeper_state(m);
 	snprintf(path, sizeof(path), "%s/audit.key", buf_text(&m->state_dir));

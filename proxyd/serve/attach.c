@@ -19,6 +19,8 @@
 #include "base/wr.h"
 #include "cred/placeholder.h"
 #include "serve/entry.h"
+#include "serve/keep.h"
+#include "serve/restore.h"
 
 void
 serve_fill(struct box *b, struct event *e, unsigned kind)
@@ -40,6 +42,10 @@ fail(struct box *b, enum control_code code, const char *why)
 	struct serve *s = b->serve;
 
 	b->caller = (struct caller){ 0 };
+	if (b->returns)
+		restore_failed(b, why);
+	else if (b->is_kept)
+		keep_drop(s, b->name);
 	box_end(b);
 	answer(s, caller, code, why, NULL);
 }
@@ -69,6 +75,7 @@ on_recorded(struct msg *msg, void *arg)
 		b->state = BOX_ATTACHED;
 		b->serve->counts.attached++;
 		say_done(b, CONTROL_ATTACHED);
+		restore_lost(b);
 	}
 	box_let_go(b);
 }
@@ -81,6 +88,11 @@ record(struct box *b)
 	struct event e;
 
 	b->state = BOX_RECORDING;
+	if (!keep_write(b)) {
+		fail(b, CONTROL_FAULT, "it cannot be kept over a restart");
+		return;
+	}
+	b->is_kept = true;
 	serve_fill(b, &e, EVENT_PROGRAM);
 	(void)monitor_record(m, &e, NULL, NULL);
 	serve_fill(b, &e, EVENT_ATTACH);
@@ -155,11 +167,13 @@ open_net(struct box *b, struct fail *why)
 	struct stat st;
 
 	snprintf(path, sizeof(path), "%.*s", SLICE_ARG(a->netns));
-	if (capture_open(path, a->pid, &b->net_fd, why) != 0)
+	if (capture_open(path, a->pid, &b->net_fd, why) != 0) {
+		b->net_is_gone = why->err == ERR_MISSING;
 		return false;
+	}
 	if (fstat(b->net_fd, &st) == 0)
 		b->net = st.st_ino;
-	return true;
+	return restore_is_there(b, why);
 }
 
 static int
@@ -169,7 +183,10 @@ begin_capture(struct box *b, struct fail *why)
 	struct capture_config config = { .mode = a->mode,
 		.nft_path = netns_nft_path(),
 		.net_fd = b->net_fd,
-		.n_addresses = a->n_addresses };
+		.n_addresses = a->n_addresses,
+		.tcp_port = b->tcp_port,
+		.dns_port = b->dns_port,
+		.again = b->returns };
 
 	snprintf(config.link, sizeof(config.link), "%.*s",
 	    SLICE_ARG(a->interface));
@@ -245,6 +262,7 @@ make_places(struct box *b)
 				&b->places[b->n_places++]))
 				return false;
 	}
+	keep_places(b);
 	return true;
 }
 
@@ -359,13 +377,37 @@ attach_begin(struct serve *s, const struct control_attach *asked,
 		answer(s, caller, CONTROL_SANDBOXES_FULL, "", NULL);
 		return;
 	}
-	b = box_new(s, asked, &err);
+	b = box_new(s, asked, NULL, &err);
 	if (b == NULL) {
 		answer(s, caller, CONTROL_FAULT, "out of memory", NULL);
 		return;
 	}
 	b->caller = caller;
 	if (job_add(&s->files, b, on_compiled, &code, &why) != 0)
+		fail(b, code, why);
+}
+
+void
+attach_kept(struct serve *s, const struct control_attach *asked,
+    const struct kept *kept)
+{
+	enum err err = ERR_FULL;
+	enum control_code code;
+	const char *why;
+	struct box *b = s->n_boxes < LIMIT_SERVE_SANDBOXES ?
+	    box_new(s, asked, kept, &err) :
+	    NULL;
+
+	s->n_returning++;
+	if (b == NULL) {
+		log_error("sandbox `%.*s` is not attached again: %s",
+		    SLICE_ARG(asked->name), err_text(err));
+		s->n_returning--;
+		return;
+	}
+	why = cannot(&b->asked);
+	code = CONTROL_CAPTURE_FAILED;
+	if (why != NULL || job_add(&s->files, b, on_compiled, &code, &why) != 0)
 		fail(b, code, why);
 }
 
@@ -388,6 +430,9 @@ detach_now(struct box *b, enum reason reason, const char *why)
 		serve_fill(b, &e, EVENT_DETACH);
 		(void)monitor_record(m, &e, NULL, NULL);
 	}
+	if (b->is_kept)
+		keep_drop(b->serve, b->name);
+	b->is_kept = false;
 	if (b->caller.porter != 0)
 		fail(b, CONTROL_CAPTURE_FAILED, why == NULL ? "" : why);
 	else

@@ -10,6 +10,8 @@
 #include "cred/placeholder.h"
 #include "crypto/digest.h"
 #include "serve/entry.h"
+#include "serve/keep.h"
+#include "serve/restore.h"
 
 #define REQUEST_MAX (2 << 20) /* bytes of an encoded attach */
 
@@ -35,7 +37,7 @@ box_find(struct serve *s, struct slice name)
 
 /* A request in one form, without what may not stay.  False: no memory. */
 static bool
-encode(const struct control_attach *asked, struct buf *out)
+encode(const struct control_attach *asked, bool is_digest, struct buf *out)
 {
 	static uint8_t room[REQUEST_MAX];
 	static struct control_attach kept;
@@ -45,7 +47,7 @@ encode(const struct control_attach *asked, struct buf *out)
 
 	kept = *asked;
 	kept.n_secrets = 0;
-	if (asked->token.n != 0) {
+	if (asked->token.n != 0 && !is_digest) {
 		digest_sha256(asked->token, sha256);
 		digest_hex(sha256, sizeof(sha256), token);
 		kept.token = slice_of_str(token);
@@ -60,14 +62,28 @@ box_is_same(const struct box *b, const struct control_attach *asked)
 	struct buf other;
 
 	buf_init(&other, REQUEST_MAX);
-	bool same = encode(asked, &other) &&
+	bool same = encode(asked, false, &other) &&
 	    slice_eq(buf_slice(&other), buf_slice(&b->request));
 	buf_release(&other);
 	return same;
 }
 
+static bool
+remember(struct box *b, const struct kept *kept)
+{
+	if (kept == NULL)
+		return true;
+	b->returns = b->is_kept = true;
+	b->of_old_boot = kept->is_old;
+	b->kept_net = kept->net;
+	b->tcp_port = kept->tcp_port;
+	b->dns_port = kept->dns_port;
+	return buf_put(&b->kept_places, kept->places);
+}
+
 struct box *
-box_new(struct serve *s, const struct control_attach *asked, enum err *err)
+box_new(struct serve *s, const struct control_attach *asked,
+    const struct kept *kept, enum err *err)
 {
 	struct box *b = calloc(1, sizeof(*b));
 	struct rd r;
@@ -76,10 +92,13 @@ box_new(struct serve *s, const struct control_attach *asked, enum err *err)
 	if (b == NULL)
 		return NULL;
 	buf_init(&b->request, REQUEST_MAX);
-	bool good = encode(asked, &b->request);
+	buf_init(&b->kept_places, UINT16_MAX);
+	bool good =
+	    encode(asked, kept != NULL, &b->request) && remember(b, kept);
 	r = rd_of(buf_slice(&b->request));
 	if (!good || !control_attach_read(&r, &b->asked)) {
 		buf_release(&b->request);
+		buf_release(&b->kept_places);
 		free(b);
 		return NULL;
 	}
@@ -104,6 +123,7 @@ box_let_go(struct box *b)
 	if (--b->n_waits != 0)
 		return;
 	buf_release(&b->request);
+	buf_release(&b->kept_places);
 	free(b->places);
 	free(b);
 }
@@ -152,5 +172,6 @@ box_end(struct box *b)
 	ids_remove(&s->by_id, &b->by_id);
 	s->n_boxes--;
 	reload_lost(b);
+	restore_lost(b);
 	box_let_go(b);
 }

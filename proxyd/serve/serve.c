@@ -26,7 +26,7 @@
 #include "base/mem.h"
 #include "certs/bundle.h"
 #include "proxyd/monitor_ca.h"
-#include "serve/state.h"
+#include "serve/restore.h"
 
 #define MONITOR_NAME "serve" /* in the name of the log */
 
@@ -119,8 +119,7 @@ step(struct monitor *m)
 	    m->children[ROLE_KEEPER].ready && m->children[ROLE_DIALER].ready) {
 		monitor_deadline(m, 0);
 		m->stage = STAGE_RUNNING;
-		if (control_open(s) == 0)
-			notify("READY=1");
+		restore_begin(s);
 	}
 	if (m->stage == STAGE_ENDING && m->children[ROLE_SCRIBE].pid == 0)
 		monitor_stop(m);

@@ -13,6 +13,8 @@
  * control.c	the control socket: who calls, porters, requests
  * say.c	what is answered, as JSON
  * metrics.c	what is answered, as OpenMetrics
+ * keep.c	files of sandboxes, over a restart
+ * restore.c	sandboxes of before come back
  * notify.c	what the init system is told
  */
 #ifndef SERVE_STATE_H
@@ -37,6 +39,7 @@
 TAILQ_HEAD(box_list, box);
 struct job;
 struct porter_process;
+struct kept;
 
 /* Other files, on their way into force. */
 struct reload {
@@ -70,6 +73,7 @@ struct serve {
 	LIST_HEAD(, box) by_name[SERVE_BUCKETS];
 	struct box_list boxes;
 	size_t n_boxes;
+	size_t n_returning; /* sandboxes of before, on their way; and 1 */
 	uint32_t next_box, next_worker, next_porter;
 	TAILQ_HEAD(, serve_worker) workers;
 	size_t n_workers, n_cores;
@@ -123,8 +127,10 @@ void box_send_program(struct box *b); /* another: keeper, dialer, worker */
 void box_forget(struct box *b);	      /* all forget it */
 
 /* box.c */
+/* kept  what is known of it from before; then its token is a digest already.
+ * NULL: nothing */
 MUST_USE struct box *box_new(struct serve *s,
-    const struct control_attach *asked, enum err *err);
+    const struct control_attach *asked, const struct kept *kept, enum err *err);
 struct box *box_find(struct serve *s, struct slice name);
 bool box_is_same(const struct box *b, const struct control_attach *asked);
 void box_end(struct box *b); /* out of the tables; freed when none holds it */
@@ -133,6 +139,9 @@ void box_let_go(struct box *b);
 /* attach.c */
 void attach_begin(struct serve *s, const struct control_attach *asked,
     struct caller caller);
+/* One that a file of the state has: it returns. */
+void attach_kept(struct serve *s, const struct control_attach *asked,
+    const struct kept *kept);
 void detach_begin(struct serve *s, struct slice name, struct caller caller);
 /* why  of a cut-off, for people, and its reason; NULL: somebody asked for it */
 void detach_now(struct box *b, enum reason reason, const char *why);
