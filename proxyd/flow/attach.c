@@ -160,6 +160,7 @@ ask_next(struct request *r)
 		.upstream = request_wire(r),
 		.flow = r->flow->name,
 	};
+	r->is_released = true;
 	r->asked = sb->asks->release(sb->asks_arg, sb, &ask, on_released, r);
 }
 
@@ -179,9 +180,10 @@ request_attach(struct exchange *x, void *arg)
 		return;
 	}
 	attach_wipe(&r->attach);
-	if (r->verdict.n_credentials != 0 && x->want_fresh) {
+	if (r->verdict.n_credentials != 0 &&
+	    (x->want_fresh || r->is_released)) {
 		/* Another try is another release: it is announced as well. */
-		r->is_recorded = false;
+		r->is_recorded = r->is_released = false;
 		r->is_again = true;
 		record_request_begin(r);
 		return;

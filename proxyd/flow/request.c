@@ -320,7 +320,7 @@ request_judge_again(struct request *r)
 	generation_unref(r->generation);
 	generation_unref(r->latest);
 	r->generation = r->latest = NULL;
-	r->judged = r->is_again = false;
+	r->judged = r->is_again = r->is_released = false;
 	return true;
 }
 

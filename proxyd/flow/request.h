@@ -62,6 +62,7 @@ struct request {
 	bool is_recorded;   /* ... and is in the log, as all that was sent */
 	bool is_otherwise;  /* `latest` would treat it in another way */
 	bool is_again;	    /* another try waits for a request.begin */
+	bool is_released;   /* one was asked for since the last request.begin */
 	bool record_failed; /* ... or never will be */
 	bool ended;	    /* request.end was sent */
 	bool counted;	    /* among the sandbox's n_upstreams */

@@ -95,11 +95,32 @@ world_n_accounted(const struct world *w)
 	return n;
 }
 
+/* The names in the credentials of a request that was announced. */
+static size_t
+n_announced(const struct event *e)
+{
+	struct slice names = event_text_of(e, FIELD_CREDENTIAL);
+	size_t n = names.n != 0;
+
+	if (e->kind != EVENT_REQUEST_BEGIN && e->kind != EVENT_QUESTION)
+		return 0;
+	for (size_t i = 0; i < names.n; i++)
+		n += names.p[i] == ' ';
+	return n;
+}
+
+void
+seen_release(struct world *w)
+{
+	w->n_wrong += ++w->n_releases > w->n_announced;
+}
+
 void
 seen_record(struct world *w, const struct event *e)
 {
 	decide_again(w, e);
 	w->n_records++;
+	w->n_announced += n_announced(e);
 	w->n_changed +=
 	    slice_eq(event_text_of(e, FIELD_REASON), SLICE("policy.changed"));
 	note_flow(w, e);

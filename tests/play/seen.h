@@ -18,6 +18,9 @@ void seen_same(const struct world *w, struct seen before);
 struct event;
 void seen_record(struct world *w, const struct event *e);
 
+/* The keeper is asked for a credential: a request said so before, each time. */
+void seen_release(struct world *w);
+
 /* Is this among its records?  Each is a line of event, verdict, reason, status. */
 bool seen_has(const struct world *w, const char *line);
 

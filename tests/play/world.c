@@ -129,6 +129,7 @@ release(void *arg, struct sandbox *sb, const struct release_ask *ask,
 	struct git_rule git;
 
 	(void)sb;
+	seen_release(arg);
 	q->credential = ask->credential;
 	q->generation = ask->generation->number;
 	q->of_git = git_rule(ask->generation->program, ask->rule, &git);

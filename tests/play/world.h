@@ -62,7 +62,10 @@ struct world {
 	struct world_flow flows[WORLD_CLIENTS_MAX]; /* by their numbers */
 	size_t n_records, n_allowed, n_passed;
 	size_t n_changed;    /* records of policy.changed */
-	size_t n_wrong;	     /* records that could not be decided again */
+	size_t n_wrong;	     /* records that could not be decided again, and
+				releases that nothing announced */
+	size_t n_announced;  /* credentials, by records */
+	size_t n_releases;   /* ... that were asked for */
 	struct asked *asked; /* what waits, a list */
 	size_t n_asked;	     /* since the start */
 	enum reason admits;  /* may_admit() */
