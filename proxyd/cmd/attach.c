@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
+#include "cmd/oci.h"
 #include "cmd/options.h"
 #include "priv/control.h"
 
@@ -22,6 +23,7 @@ static const char usage[] =
     "                     CAPTURE [--set KEY=VALUE] [--tenant TENANT]\n"
     "                     [--label KEY=VALUE] [--secret NAME[=FILE]]\n"
     "                     [--control PATH] [--json]\n"
+    "       duenna attach --oci-hook [...]\n"
     "\n"
     "Put a sandbox in the care of `duenna serve`.  The same again is fine.\n"
     "\n"
@@ -32,6 +34,10 @@ static const char usage[] =
     "  --shared with --netns or --pid  the namespace of a workload\n"
     "  --listen ADDR:PORT|unix:PATH    a proxy; --token FILE: who may use it\n"
     "\n"
+    "--oci-hook     the container whose state is on standard input, as OCI has\n"
+    "               it for the hook createRuntime: its name, its namespace, and\n"
+    "               annotations duenna.policy, duenna.tenant, duenna.name,\n"
+    "               duenna.set.KEY, duenna.label.KEY; 1 if it fails in any way\n"
     "--policy       of the configuration's: FILE below policies/, without .yaml\n"
     "--policy-file  a policy of your own\n"
     "--set          what a parameter of the policy stands for; repeatable\n"
@@ -56,7 +62,7 @@ struct attach {
 	struct ctl ctl;
 	const char *policy, *policy_file, *tenant;
 	const char *netns, *gate, *pid, *interface, *mac, *listen, *token;
-	bool shared;
+	bool shared, hook;
 	struct list sets, labels, secrets, addresses;
 	bool input_taken; /* standard input has one value */
 };
@@ -75,6 +81,7 @@ enum option_id {
 	OPT_ADDRESS,
 	OPT_MAC,
 	OPT_SHARED,
+	OPT_OCI_HOOK,
 	OPT_LISTEN,
 	OPT_TOKEN,
 	OPT_CONTROL,
@@ -96,6 +103,7 @@ static const struct option options[] = {
 	{ "address", required_argument, NULL, OPT_ADDRESS },
 	{ "mac", required_argument, NULL, OPT_MAC },
 	{ "shared", no_argument, NULL, OPT_SHARED },
+	{ "oci-hook", no_argument, NULL, OPT_OCI_HOOK },
 	{ "listen", required_argument, NULL, OPT_LISTEN },
 	{ "token", required_argument, NULL, OPT_TOKEN },
 	{ "control", required_argument, NULL, OPT_CONTROL },
@@ -176,6 +184,9 @@ take_option(struct attach *a, int option)
 		return add(&a->addresses, optarg);
 	case OPT_SHARED:
 		a->shared = true;
+		return true;
+	case OPT_OCI_HOOK:
+		a->hook = true;
 		return true;
 	case OPT_JSON:
 		a->ctl.json = true;
@@ -337,14 +348,13 @@ put_capture(const struct attach *a, struct json *j)
 	}
 	if (a->interface != NULL)
 		json_key_str(j, "interface", a->interface);
-	if (a->addresses.n != 0)
+	if (a->addresses.n != 0) {
 		json_key(j, "addresses");
-	if (a->addresses.n != 0)
 		json_array_begin(j);
-	for (size_t i = 0; i < a->addresses.n; i++)
-		json_str(j, a->addresses.at[i]);
-	if (a->addresses.n != 0)
+		for (size_t i = 0; i < a->addresses.n; i++)
+			json_str(j, a->addresses.at[i]);
 		json_array_end(j);
+	}
 	if (a->mac != NULL)
 		json_key_str(j, "mac", a->mac);
 	if (a->listen != NULL)
@@ -406,9 +416,9 @@ attach(struct attach *a, const char *name)
 	snprintf(path, sizeof(path), "/v1/sandboxes/%s", name);
 	buf_init(&body, BODY_MAX);
 	/* It has secrets: one that does not grow leaves no copies behind. */
-	int status = buf_room(&body, BODY_MAX) == NULL ? CMD_FAULT :
-	    !put_body(a, &body)			       ? CMD_USAGE :
-							 0;
+	int status = buf_room(&body, BODY_MAX) == NULL ? CMD_FAULT : 0;
+	if (status == 0 && !put_body(a, &body))
+		status = CMD_USAGE;
 	if (status == 0)
 		status = ctl_call(&a->ctl, "PUT", path, buf_slice(&body));
 	buf_wipe(&body);
@@ -416,6 +426,57 @@ attach(struct attach *a, const char *name)
 		fputs(buf_text(&a->ctl.answer), stdout);
 	ctl_release(&a->ctl);
 	return status;
+}
+
+/* Who starts a container does not say otherwise than the hook's line. */
+static bool
+take_state(struct attach *a, const struct oci *o)
+{
+	const char *what = NULL;
+	bool good = true;
+
+	if (mode_of(a) != NULL)
+		what = "--oci-hook takes the container's network namespace, "
+		       "and no other";
+	else if ((o->policy != NULL &&
+		     (a->policy != NULL || a->policy_file != NULL)) ||
+	    (o->tenant != NULL && a->tenant != NULL))
+		what = "an annotation says what the hook's line says already";
+	if (what != NULL) {
+		fprintf(stderr, "duenna: attach: %s\n", what);
+		return false;
+	}
+	a->pid = o->pid;
+	a->policy = o->policy != NULL ? o->policy : a->policy;
+	a->tenant = o->tenant != NULL ? o->tenant : a->tenant;
+	for (size_t i = 0; good && i < o->n_sets; i++)
+		good = add(&a->sets, o->sets[i]);
+	for (size_t i = 0; good && i < o->n_labels; i++)
+		good = add(&a->labels, o->labels[i]);
+	return good;
+}
+
+/* Called by a container's runtime, which gives up on anything but 0. */
+static int
+attach_hook(struct attach *a, int argc)
+{
+	struct oci o = { 0 };
+	struct buf state;
+	bool good = false;
+
+	buf_init(&state, LIMIT_CONTROL_SIZE);
+	if (optind != argc)
+		fputs("duenna: attach: --oci-hook takes no name\n", stderr);
+	else if (read_value(a, NULL, false, &state)) {
+		good = oci_read(buf_slice(&state), &o) == 0;
+		if (!good)
+			fprintf(stderr, "duenna: attach: state: %s\n", o.why);
+		good = good && take_state(a, &o) && is_whole(a) &&
+		    attach(a, o.name) == 0;
+	}
+	oci_release(&o);
+	buf_release(&state);
+	return good ? 0 : CMD_NO;
 }
 
 int
@@ -432,6 +493,8 @@ attach_main(int argc, char **argv)
 		if (!take_option(&a, option))
 			return CMD_USAGE;
 	}
+	if (a.hook)
+		return attach_hook(&a, argc);
 	const char *name = ctl_name(&a.ctl, argc, argv);
 	return name == NULL || !is_whole(&a) ? CMD_USAGE : attach(&a, name);
 }

@@ -30,8 +30,8 @@ AS_DOCKER = {'defaultAction': 'SCMP_ACT_ALLOW', 'syscalls': [
 class Container:
     """A root of the host's programs, and duenna in /opt."""
 
-    def __init__(self):
-        self.top = base() + '/pod'
+    def __init__(self, name='pod'):
+        self.top = base() + '/' + name
         self.root = self.top + '/root'
         for name in ('usr', 'etc', 'proc', 'sys', 'dev', 'tmp', 'run', 'root',
                      'opt', 'home/u/project', 'var'):
