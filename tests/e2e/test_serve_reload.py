@@ -212,3 +212,28 @@ def test_reloads_that_race_come_into_force_one_after_another(gateway):
     found = generations(it)
     assert found == list(range(1, len(found) + 1)) and len(found) > 2, found
     log_holds(it)
+
+
+@pytest.mark.parametrize('role', ['worker', 'dialer', 'keeper', 'clerk'])
+def test_a_role_that_dies_in_the_middle_comes_back_with_the_new_policy(
+        gateway, role):
+    it = gateway
+    space = it.space()
+    it.attach('one', space)
+    assert it.curl(space, 'https://ok.test/a')[0] == 200
+    write(it, rules(('one',), [('last', 'https://ok.test/last')]))
+    asks = subprocess.Popen(  # pylint: disable=consider-using-with
+        [program(), 'reload', '--control', it.socket], text=True,
+        stderr=subprocess.PIPE)
+    for pid in it.roles().get(role, []):
+        os.kill(pid, signal.SIGKILL)
+    said = asks.communicate(timeout=30)[1]
+    if asks.returncode != 0:
+        assert role == 'clerk', said
+        assert it.curl(space, 'https://ok.test/a')[0] == 200
+        assert it.ask('reload')[0] == 0
+    until = time.monotonic() + 20
+    while it.curl(space, 'https://ok.test/last')[0] != 200:
+        assert time.monotonic() < until
+    assert it.curl(space, 'https://ok.test/a')[0] == 403
+    assert generations(it) == [1, 2]
