@@ -388,7 +388,7 @@ attach_begin(struct serve *s, const struct control_attach *asked,
 }
 
 void
-attach_kept(struct serve *s, const struct control_attach *asked,
+attach_unasked(struct serve *s, const struct control_attach *asked,
     const struct kept *kept)
 {
 	enum err err = ERR_FULL;
@@ -398,13 +398,14 @@ attach_kept(struct serve *s, const struct control_attach *asked,
 	    box_new(s, asked, kept, &err) :
 	    NULL;
 
-	s->n_returning++;
 	if (b == NULL) {
-		log_error("sandbox `%.*s` is not attached again: %s",
+		log_error("sandbox `%.*s` is not attached: %s",
 		    SLICE_ARG(asked->name), err_text(err));
-		s->n_returning--;
 		return;
 	}
+	s->n_returning++;
+	b->returns = true;
+	b->is_configured = kept == NULL || kept->is_configured;
 	why = cannot(&b->asked);
 	code = CONTROL_CAPTURE_FAILED;
 	if (why != NULL || job_add(&s->files, b, on_compiled, &code, &why) != 0)

@@ -35,9 +35,8 @@ box_find(struct serve *s, struct slice name)
 	return NULL;
 }
 
-/* A request in one form, without what may not stay.  False: no memory. */
-static bool
-encode(const struct control_attach *asked, bool is_digest, struct buf *out)
+bool
+box_encode(const struct control_attach *asked, bool is_digest, struct buf *out)
 {
 	static uint8_t room[REQUEST_MAX];
 	static struct control_attach kept;
@@ -62,7 +61,7 @@ box_is_same(const struct box *b, const struct control_attach *asked)
 	struct buf other;
 
 	buf_init(&other, REQUEST_MAX);
-	bool same = encode(asked, false, &other) &&
+	bool same = box_encode(asked, false, &other) &&
 	    slice_eq(buf_slice(&other), buf_slice(&b->request));
 	buf_release(&other);
 	return same;
@@ -73,7 +72,7 @@ remember(struct box *b, const struct kept *kept)
 {
 	if (kept == NULL)
 		return true;
-	b->returns = b->is_kept = true;
+	b->is_kept = true;
 	b->of_old_boot = kept->is_old;
 	b->kept_net = kept->net;
 	b->tcp_port = kept->tcp_port;
@@ -94,7 +93,7 @@ box_new(struct serve *s, const struct control_attach *asked,
 	buf_init(&b->request, REQUEST_MAX);
 	buf_init(&b->kept_places, UINT16_MAX);
 	bool good =
-	    encode(asked, kept != NULL, &b->request) && remember(b, kept);
+	    box_encode(asked, kept != NULL, &b->request) && remember(b, kept);
 	r = rd_of(buf_slice(&b->request));
 	if (!good || !control_attach_read(&r, &b->asked)) {
 		buf_release(&b->request);

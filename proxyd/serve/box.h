@@ -66,10 +66,11 @@ struct box {
 	struct capture_job job;
 	struct capture capture;
 	bool has_job, has_capture;
-	int entry_fd; /* owned: of a proxy; -1: none */
-	bool told;    /* dialer and keeper know it */
-	bool is_kept; /* a file of the state is its own */
-	bool returns; /* it was there before a restart: */
+	int entry_fd;	    /* owned: of a proxy; -1: none */
+	bool told;	    /* dialer and keeper know it */
+	bool is_kept;	    /* a file of the state is its own */
+	bool is_configured; /* by `sandboxes:`, nobody called */
+	bool returns;	    /* it was there before a restart: */
 	bool of_old_boot, net_is_gone;
 	uint64_t kept_net;
 	uint16_t tcp_port, dns_port; /* ... as they were; 0: any */

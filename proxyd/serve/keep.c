@@ -3,7 +3,7 @@
  * What of a sandbox outlives the gateway: a file STATE/sandboxes/NAME, mode 0600,
  * there from just before its record `attach` until its detach.
  *
- *	mark; boot: s8; net: u64; tcp_port, dns_port: u16
+ *	mark; boot: s8; is_configured: u8; net: u64; tcp_port, dns_port: u16
  *	placeholders: s16 of { credential, variable, text: s8 }...
  *	the request, as priv/control has it; of a token its digest
  *
@@ -96,6 +96,7 @@ keep_write(const struct box *b)
 
 	wr_bytes(&w, SLICE(MARK));
 	wr_slice8(&w, boot_id());
+	wr_u8(&w, b->is_configured);
 	wr_u64(&w, b->net);
 	wr_u16(&w, b->has_capture ? b->capture.tcp_port : 0);
 	wr_u16(&w, b->has_capture ? b->capture.dns_port : 0);
@@ -157,6 +158,7 @@ keep_parse(struct slice bytes, struct kept *k, struct control_attach *asked)
 	if (!slice_eq(rd_bytes(&r, sizeof(MARK) - 1), SLICE(MARK)))
 		return false;
 	k->boot = rd_slice8(&r);
+	k->is_configured = rd_u8(&r) == 1;
 	k->net = rd_u64(&r);
 	k->tcp_port = rd_u16(&r);
 	k->dns_port = rd_u16(&r);

@@ -13,6 +13,7 @@
 /* What is kept beside the request; slices are borrowed from what was read. */
 struct kept {
 	struct slice boot;	     /* of the machine */
+	bool is_configured;	     /* by `sandboxes:`, nobody called */
 	uint64_t net;		     /* the namespace's inode; 0: it has none */
 	uint16_t tcp_port, dns_port; /* 0: none */
 	struct slice places;	     /* placeholders, by variable */

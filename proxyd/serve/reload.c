@@ -9,7 +9,7 @@
 
 #include "audit/event.h"
 #include "base/log.h"
-#include "serve/state.h"
+#include "serve/restore.h"
 
 #define TEXT_MAX (1 << 20) /* bytes of what is wrong */
 
@@ -104,6 +104,7 @@ finish(struct serve *s)
 	s->files = r->files;
 	r->files = old;
 	end(s, CONTROL_DONE);
+	restore_configured(s);
 }
 
 static void

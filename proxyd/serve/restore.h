@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sandboxes of before come back, then the control socket is opened. */
+/* Sandboxes of before and of the configuration come, then the control socket is
+ * opened. */
 #ifndef SERVE_RESTORE_H
 #define SERVE_RESTORE_H
 
 #include "serve/state.h"
 
 void restore_begin(struct serve *s);
+
+/* Attach those of `sandboxes:` that are not there. */
+void restore_configured(struct serve *s);
 
 /* It is back, or going: no matter for those that never were away. */
 void restore_lost(struct box *b);

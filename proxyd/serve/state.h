@@ -132,6 +132,10 @@ void box_forget(struct box *b);	      /* all forget it */
 MUST_USE struct box *box_new(struct serve *s,
     const struct control_attach *asked, const struct kept *kept, enum err *err);
 struct box *box_find(struct serve *s, struct slice name);
+/* A request in one form, without what may not stay.  False: no memory.
+ * is_digest  its token is one already */
+MUST_USE bool box_encode(const struct control_attach *asked, bool is_digest,
+    struct buf *out);
 bool box_is_same(const struct box *b, const struct control_attach *asked);
 void box_end(struct box *b); /* out of the tables; freed when none holds it */
 void box_let_go(struct box *b);
@@ -139,8 +143,8 @@ void box_let_go(struct box *b);
 /* attach.c */
 void attach_begin(struct serve *s, const struct control_attach *asked,
     struct caller caller);
-/* One that a file of the state has: it returns. */
-void attach_kept(struct serve *s, const struct control_attach *asked,
+/* One of before or, NULL in `kept`, one of `sandboxes:` that was not there. */
+void attach_unasked(struct serve *s, const struct control_attach *asked,
     const struct kept *kept);
 void detach_begin(struct serve *s, struct slice name, struct caller caller);
 /* why  of a cut-off, for people, and its reason; NULL: somebody asked for it */

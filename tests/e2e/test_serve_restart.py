@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -113,3 +114,44 @@ def test_what_cannot_come_back_is_said_and_the_others_do(gateway):
     assert 'sandboxes/one is skipped: it is no sandbox' in said
     assert 'sandboxes/three is skipped: others may read' in said
     assert 'sandbox `gone`: it is not attached again' in said
+
+
+def configure(it, **boxes):
+    """sandboxes: NAME=(policy, path of its namespace)"""
+    text = 'version: 1\nsandboxes:\n' if boxes else 'version: 1\n'
+    for name, (policy, path) in boxes.items():
+        text += '  %s: {policy: %s, capture: netns, netns: %s}\n' % (
+            name, policy, path)
+    with open(it.conf + '/boxes.yaml', 'w', encoding='utf-8') as f:
+        f.write(text)
+    os.chmod(it.conf + '/boxes.yaml', 0o600)
+
+
+def test_sandboxes_of_the_configuration_are_attached_at_start(gateway):
+    it = gateway
+    one, two, late = it.space(), it.space(), it.home + '/late'
+    it.attach('called', two)
+    configure(it, one=('web', one.path), late=('web', late))
+    restart(it)
+    assert it.curl(one, 'https://ok.test/a')[0] == 200
+    alarm, = [r for r in it.records() if r['event'] == 'alarm']
+    assert alarm['sandbox'] == 'late'
+    three = it.space()
+    os.symlink(three.path, late)
+    assert it.ask('reload')[0] == 0
+    until = time.monotonic() + 20
+    while it.ask('status', 'late')[0] != 0 or \
+            it.curl(three, 'https://ok.test/b')[0] != 200:
+        assert time.monotonic() < until
+    assert kept(it) == ['called', 'late', 'one']
+
+    # Another policy, and gone: the configuration counts, not what was kept.
+    configure(it, one=('api', one.path))
+    said = restart(it)
+    assert 'sandbox `late`: it is not attached: ' in said
+    assert kept(it) == ['called', 'one']
+    assert it.curl(one, 'https://ok.test/c')[0] == 403
+    assert it.curl(three, 'https://ok.test/d')[0] == 0
+    assert it.curl(two, 'https://ok.test/e')[0] == 200
+    assert 'sandbox `late` is another one in the configuration now, or ' \
+        'gone from it' in it.stop()[1]

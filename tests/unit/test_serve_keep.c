@@ -19,6 +19,7 @@ begin(struct wr *w, const char *mark)
 	*w = wr_of(room, sizeof(room));
 	wr_bytes(w, slice_of_str(mark));
 	wr_slice8(w, SLICE("boot"));
+	wr_u8(w, 1);
 	wr_u64(w, 7);
 	wr_u16(w, 1001);
 	wr_u16(w, 1002);
@@ -50,6 +51,7 @@ what_was_written_is_read(void **state UNUSED)
 	assert_true(slice_eq_str(asked.name, "box"));
 	assert_true(slice_eq_str(kept.boot, "boot"));
 	assert_true(slice_eq_str(kept.places, "places"));
+	assert_true(kept.is_configured);
 	assert_int_equal(kept.net, 7);
 	assert_int_equal(kept.tcp_port, 1001);
 	assert_int_equal(kept.dns_port, 1002);
