@@ -221,7 +221,21 @@ take_values(struct rd *r, struct load_policy_in *in,
 	}
 }
 
-/* s16 file, s16 policy, u8 flags, values */
+/* u8 n, each u32 number, s16 URL, u64 when it ends */
+static void
+take_added(struct rd *r, struct load_policy_in *in,
+    struct load_added added[UINT8_MAX])
+{
+	in->added = added;
+	in->n_added = rd_u8(r);
+	for (size_t i = 0; i < in->n_added; i++) {
+		added[i].number = rd_u32(r);
+		added[i].url = rd_slice16(r);
+		added[i].expires_s = rd_u64(r);
+	}
+}
+
+/* s16 file, s16 policy, u8 flags, values, added rules if they say so */
 static bool
 load_policy_file(struct clerk *c)
 {
@@ -230,6 +244,7 @@ load_policy_file(struct clerk *c)
 		.policy = rd_slice16(&r) };
 	struct load_at at = { in.file.name, 0, 0 };
 	struct load_set sets[UINT8_MAX];
+	struct load_added added[UINT8_MAX];
 	struct owner *owner = NULL;
 	enum err err = ERR_NONE;
 
@@ -241,6 +256,8 @@ load_policy_file(struct clerk *c)
 	in.ctx = c;
 	in.now_s = clock_wall_us() / 1000000;
 	take_values(&r, &in, sets);
+	if ((flags & OPS_LOAD_ADDED) != 0)
+		take_added(&r, &in, added);
 	size_t n = in.preset ? 0 : 1;
 	if (!rd_is_done(&r) ||
 	    (!in.preset && !read_fd(c, 0, in.file.name, false)))

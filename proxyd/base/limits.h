@@ -138,6 +138,7 @@
 	X(SERVE_FILES, 4096, "files of a gateway's configuration and policies") \
 	X(SERVE_SIZE, 268435456, "... all of them together")                   \
 	X(SERVE_SANDBOXES, 4096, "sandboxes that are attached at once")        \
+	X(SERVE_ADDED, 16, "rules that are added to one sandbox at once")      \
 	X(CLERK_MS, 20000, "compiling one policy for a gateway")               \
 	X(CLERK_IDLE_MS, 1000, "a clerk of a gateway without work")            \
 	X(SOCKET_BUFFER, 262144, "send and receive buffer of an accepted socket")

@@ -25,6 +25,13 @@ struct load_set {
 	struct slice key, value;
 };
 
+/* A rule that `duenna allow` adds: "added-NUMBER". */
+struct load_added {
+	uint32_t number;
+	struct slice url;
+	uint64_t expires_s;
+};
+
 /* What the names of our own policies begin with. */
 #define LOAD_PRESET SLICE("preset/")
 
@@ -48,6 +55,8 @@ struct load_policy_in {
 	bool trusted;
 	const struct load_set *sets; /* borrowed */
 	size_t n_sets;
+	const struct load_added *added; /* borrowed */
+	size_t n_added;
 	struct slice sandbox; /* its name; empty: of the policy and `digits` */
 	struct slice digits;  /* four; empty: 0000 */
 	struct slice tenant;  /* empty: "default" */

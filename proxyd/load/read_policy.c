@@ -208,6 +208,7 @@ read_one(struct read_policy *p, const struct doc_node *key,
 		return p->r.report->n_errors == before;
 	p->r.parameters = &parameters;
 	bool good = read_rules(p, rules, policy) && named &&
+	    (!p->wanted || read_added(p, policy)) &&
 	    check_names(&p->r, policy) && read_policy_limits(&p->r, policy) &&
 	    read_policy_report(p, body, policy) &&
 	    read_refusals(&p->r, body, policy);

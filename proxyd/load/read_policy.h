@@ -60,6 +60,9 @@ const struct doc_node *read_policy_choose(struct read_policy *p,
 bool read_rules(struct read_policy *p, const struct doc_node *node,
     struct load_policy_text *policy);
 
+/* What is added to the policy that was asked for, behind all of its own. */
+bool read_added(struct read_policy *p, struct load_policy_text *policy);
+
 /* An item that is an include. */
 bool read_include(struct read_policy *p, const struct doc_node *node,
     struct load_policy_text *policy);

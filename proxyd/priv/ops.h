@@ -33,10 +33,12 @@ enum op {
 	 * LOAD_POLICY  s16 file name, s16 policy name or empty, u8 flags
 	 *              (1: the file lies below the owner's own directory, 2:
 	 *              the name is that of a preset, there is no file, 4:
-	 *              `--report`);
+	 *              `--report`, 8: rules that are added stand at the end);
 	 *              s8 the sandbox's name, or empty, s8 four digits for the
 	 *              name that it has then, s8 its tenant, or empty; u8 n, each s16 key, s16 value of
-	 *              a parameter; fds: the file, the owner image.
+	 *              a parameter; u8 n, each u32 number, s16 URL, u64
+	 *              seconds since 1970 when it ends, of an added rule; fds:
+	 *              the file, the owner image.
 	 * LOADED       u8 1 or 0, s32 text of errors and warnings; fd: image.
 	 * INCLUDE      clerk -> monitor, before its LOADED: u16 number of the
 	 *              file that includes (0: the policy), s16 path as it
@@ -226,6 +228,7 @@ enum ops_load {
 	OPS_LOAD_TRUSTED = 1,
 	OPS_LOAD_PRESET = 2,
 	OPS_LOAD_REPORT = 4,
+	OPS_LOAD_ADDED = 8,
 };
 
 /* Flags of LOG. */

@@ -123,6 +123,7 @@ box_let_go(struct box *b)
 		return;
 	buf_release(&b->request);
 	buf_release(&b->kept_places);
+	allow_release(b);
 	free(b->places);
 	free(b);
 }
@@ -172,5 +173,6 @@ box_end(struct box *b)
 	s->n_boxes--;
 	reload_lost(b);
 	restore_lost(b);
+	allow_lost(b);
 	box_let_go(b);
 }

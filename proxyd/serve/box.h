@@ -28,9 +28,23 @@ struct serve_worker {
 	uint64_t idle_ms; /* since when, by clock_ms() */
 };
 
+/* A rule that was added to a sandbox. */
+struct added {
+	uint32_t number; /* its name is added-NUMBER */
+	uint64_t expires_s;
+	char *url; /* owned */
+};
+
 /* Whom to answer.  porter 0: nobody. */
 struct caller {
 	uint32_t porter, id;
+};
+
+/* Who waits for the last of them to be in force. */
+struct allowing {
+	bool runs;
+	struct caller caller;
+	uint32_t uid, seconds;
 };
 
 enum box_state {
@@ -53,8 +67,13 @@ struct box {
 	struct buf request;	     /* owned: its attach, without secrets */
 	struct control_attach asked; /* reads `request` */
 	struct caller caller;	     /* who waits for it */
-	struct image *next;	     /* a share: of a reload under way */
-	bool reloads;		     /* ... which waits for that */
+	struct added *added;	     /* owned */
+	size_t n_added;
+	uint32_t last_added; /* number of the last one ever */
+	struct allowing allowing;
+	struct image
+	    *next;    /* a share: of a reload under way, or of an added rule */
+	bool reloads; /* ... which waits for that */
 	struct image *image;	     /* a share; NULL: none yet */
 	uint32_t generation;	     /* of its program */
 	struct serve_worker *worker; /* borrowed; NULL: none yet */

@@ -227,6 +227,12 @@ put_values(const struct box *b, struct wr *w)
 		wr_slice16(w, a->sets[i].key);
 		wr_slice16(w, a->sets[i].value);
 	}
+	wr_u8(w, (uint8_t)b->n_added);
+	for (size_t i = 0; i < b->n_added; i++) {
+		wr_u32(w, b->added[i].number);
+		wr_slice16(w, slice_of_str(b->added[i].url));
+		wr_u64(w, b->added[i].expires_s);
+	}
 }
 
 static int
@@ -265,7 +271,7 @@ ask(struct serve *s, struct job *job)
 		return false;
 	wr_slice16(&w, slice_of_str(job->name));
 	wr_slice16(&w, slice_of_str(job->policy));
-	wr_u8(&w, own ? OPS_LOAD_TRUSTED : 0);
+	wr_u8(&w, OPS_LOAD_ADDED | (own ? OPS_LOAD_TRUSTED : 0));
 	put_values(job->box, &w);
 	msg.body = wr_slice(&w);
 	msg.fds[msg.n_fds++] = fd;

@@ -355,6 +355,8 @@ handle(struct serve *s, const struct control_request *req, struct caller to)
 		answer_with(s, to, say_metrics);
 		break;
 	case CONTROL_ALLOW:
+		allow_begin(s, req, to);
+		break;
 	case CONTROL_VERBS:
 		answer(s, to, CONTROL_FAULT, "this is not there yet", NULL);
 		break;

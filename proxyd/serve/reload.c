@@ -140,7 +140,7 @@ is_quiet(const struct serve *s)
 	const struct box *b;
 
 	TAILQ_FOREACH(b, &s->boxes, entry)
-		if (b->state != BOX_ATTACHED)
+		if (b->state != BOX_ATTACHED || b->allowing.runs)
 			return false;
 	return true;
 }

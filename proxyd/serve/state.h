@@ -9,6 +9,7 @@
  * workers.c	workers by tenant; what each role works with; their deaths
  * box.c	the table of sandboxes
  * attach.c	attach and detach, step by step; none of them waits
+ * allow.c	one more rule for a sandbox that runs
  * reload.c	another generation of files, while all goes on
  * control.c	the control socket: who calls, porters, requests
  * say.c	what is answered, as JSON
@@ -151,6 +152,12 @@ void detach_begin(struct serve *s, struct slice name, struct caller caller);
 void detach_now(struct box *b, enum reason reason, const char *why);
 void box_send_secrets(struct box *b); /* those that no other had a rule for */
 void serve_fill(struct box *b, struct event *e, unsigned kind);
+
+/* allow.c */
+void allow_begin(struct serve *s, const struct control_request *req,
+    struct caller caller);
+void allow_lost(struct box *b); /* it is going */
+void allow_release(struct box *b);
 
 /* reload.c */
 void reload_begin(struct serve *s, struct caller caller);

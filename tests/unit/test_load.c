@@ -113,6 +113,50 @@ errors_of(struct slice yaml, struct buf *out)
 	return n;
 }
 
+/* How many errors a policy has with that URL added; the first is in `out`. */
+static uint32_t
+errors_of_added(const char *url, struct buf *out)
+{
+	const struct load_added added = { 3, slice_of_str(url), 4102444800 };
+	const struct load_policy_in in = { .file = { SLICE("f"), SLICE("/work"),
+					       SLICE("version: 1\npolicies:\n"
+						     "  p:\n    rules: []\n") },
+		.trusted = true,
+		.added = &added,
+		.n_added = 1 };
+	struct load_report report = { 0 };
+	struct buf image;
+
+	buf_init(&image, IMAGE_SIZE_MAX);
+	bool good = load_policy(&in, &image, &report);
+	uint32_t n = report.n_errors;
+	assert_int_equal(good, n == 0);
+	buf_clear(out);
+	load_report_text(&report, out);
+	load_report_release(&report);
+	buf_release(&image);
+	return n;
+}
+
+/* It is one rule without a key more, and not trusted as the file is. */
+static void
+a_rule_is_added(void **state UNUSED)
+{
+	static const char *const bad[] = { "", "x", "gopher://a.test/",
+		"https://${x}.test/", "https://10.9.8.7/", "https://a.test/\\",
+		"https://a.test/\", \"credential\": \"c" };
+	struct buf text;
+
+	buf_init(&text, 65536);
+	assert_int_equal(errors_of_added("https://a.test/b", &text), 0);
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		if (errors_of_added(bad[i], &text) == 0)
+			fail_msg("%s", bad[i]);
+		assert_non_null(strstr(buf_text(&text), "the rule:1:"));
+	}
+	buf_release(&text);
+}
+
 static int
 is_yaml(const struct dirent *d)
 {
@@ -334,6 +378,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_rule_is_added),
 		cmocka_unit_test(load_says_what_is_wrong_and_where),
 		cmocka_unit_test(load_takes_what_is_right),
 		cmocka_unit_test(load_warns_of_a_port_of_another_protocol),
