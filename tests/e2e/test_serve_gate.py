@@ -142,6 +142,16 @@ def test_a_worker_that_ends_gets_the_link_again(it, gate):
         assert time.monotonic() < until
 
 
+def test_a_gate_goes_on_after_a_restart(it, gate):
+    box = attached(it, 'box', gate())
+    it.stop(signal.SIGKILL)
+    assert curl(it, box, OK)[0] == 0
+    os.unlink(it.socket)
+    it.start()
+    assert curl(it, box, OK)[0] == 200
+    assert curl(it, box, API)[0] == 403
+
+
 def test_what_is_no_gate_is_refused(it, gate):
     """Among them the gateway's namespace and the machine's (L3-27)."""
     box = gate()
