@@ -12,7 +12,7 @@
 
 /* What a message tells of the gate's own link, or NULL. */
 static const char *
-own_changed(const struct nlmsghdr *h, const struct link *link)
+own_changed(struct nlmsghdr *h, const struct link *link)
 {
 	if (h->nlmsg_type == RTM_DELLINK)
 		return "is gone";
@@ -23,7 +23,7 @@ own_changed(const struct nlmsghdr *h, const struct link *link)
 
 /* Is this a change?  `why` is set then. */
 static bool
-is_change(const struct capture *c, const struct nlmsghdr *h, struct fail *why)
+is_change(const struct capture *c, struct nlmsghdr *h, struct fail *why)
 {
 	struct link link;
 

@@ -11,7 +11,7 @@
 
 /* A number of the kernel's; `fallback` if it is not of that size. */
 static int
-number(const struct rtattr *a, int fallback)
+number(struct rtattr *a, int fallback)
 {
 	int value = fallback;
 
@@ -21,7 +21,7 @@ number(const struct rtattr *a, int fallback)
 }
 
 static void
-text(const struct rtattr *a, char *out, size_t size)
+text(struct rtattr *a, char *out, size_t size)
 {
 	size_t n = strnlen(RTA_DATA(a), RTA_PAYLOAD(a));
 
@@ -31,12 +31,12 @@ text(const struct rtattr *a, char *out, size_t size)
 }
 
 /* The attribute `type` among those nested in `in`, or NULL. */
-static const struct rtattr *
-nested(const struct rtattr *in, int type)
+static struct rtattr *
+nested(struct rtattr *in, int type)
 {
 	size_t left = RTA_PAYLOAD(in);
 
-	for (const struct rtattr *a = RTA_DATA(in); RTA_OK(a, left);
+	for (struct rtattr *a = RTA_DATA(in); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left))
 		if ((a->rta_type & NLA_TYPE_MASK) == type)
 			return a;
@@ -44,9 +44,9 @@ nested(const struct rtattr *in, int type)
 }
 
 static void
-take_attr(const struct rtattr *a, struct link *out)
+take_attr(struct rtattr *a, struct link *out)
 {
-	const struct rtattr *in;
+	struct rtattr *in;
 
 	switch (a->rta_type & NLA_TYPE_MASK) {
 	case IFLA_IFNAME:
@@ -81,9 +81,9 @@ take_attr(const struct rtattr *a, struct link *out)
 }
 
 bool
-links_parse(const struct nlmsghdr *h, struct link *out)
+links_parse(struct nlmsghdr *h, struct link *out)
 {
-	const struct ifinfomsg *info = NLMSG_DATA(h);
+	struct ifinfomsg *info = NLMSG_DATA(h);
 
 	if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*info)))
 		return false;
@@ -91,14 +91,14 @@ links_parse(const struct nlmsghdr *h, struct link *out)
 		.is_up = (info->ifi_flags & IFF_UP) != 0,
 		.peer_nsid = -1 };
 	size_t left = IFLA_PAYLOAD(h);
-	for (const struct rtattr *a = IFLA_RTA(info); RTA_OK(a, left);
+	for (struct rtattr *a = IFLA_RTA(info); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left))
 		take_attr(a, out);
 	return true;
 }
 
 static void
-on_link(const struct nlmsghdr *h, void *arg)
+on_link(struct nlmsghdr *h, void *arg)
 {
 	struct links *links = arg;
 	struct link link;
@@ -134,9 +134,9 @@ links_find(const struct links *links, int index)
 }
 
 bool
-links_is_hook(const struct nlmsghdr *h, int index)
+links_is_hook(struct nlmsghdr *h, int index)
 {
-	const struct tcmsg *tc = NLMSG_DATA(h);
+	struct tcmsg *tc = NLMSG_DATA(h);
 	char kind[16] = "";
 
 	if (h->nlmsg_type != RTM_NEWQDISC ||
@@ -144,7 +144,7 @@ links_is_hook(const struct nlmsghdr *h, int index)
 	    tc->tcm_ifindex != index)
 		return false;
 	size_t left = TCA_PAYLOAD(h);
-	for (const struct rtattr *a = TCA_RTA(tc); RTA_OK(a, left);
+	for (struct rtattr *a = TCA_RTA(tc); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left))
 		if (a->rta_type == TCA_KIND)
 			text(a, kind, sizeof(kind));
@@ -157,7 +157,7 @@ struct search {
 };
 
 static void
-on_qdisc(const struct nlmsghdr *h, void *arg)
+on_qdisc(struct nlmsghdr *h, void *arg)
 {
 	struct search *s = arg;
 
@@ -190,10 +190,10 @@ struct addresses {
 };
 
 static void
-on_address(const struct nlmsghdr *h, void *arg)
+on_address(struct nlmsghdr *h, void *arg)
 {
 	struct addresses *list = arg;
-	const struct ifaddrmsg *info = NLMSG_DATA(h);
+	struct ifaddrmsg *info = NLMSG_DATA(h);
 	struct ip ip = { 0 };
 
 	if (h->nlmsg_type != RTM_NEWADDR ||
@@ -202,7 +202,7 @@ on_address(const struct nlmsghdr *h, void *arg)
 		return;
 	bool v4 = info->ifa_family == AF_INET;
 	size_t left = IFA_PAYLOAD(h), n = v4 ? 4 : 16;
-	for (const struct rtattr *a = IFA_RTA(info); RTA_OK(a, left);
+	for (struct rtattr *a = IFA_RTA(info); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left)) {
 		if (a->rta_type != (v4 ? IFA_LOCAL : IFA_ADDRESS) ||
 		    RTA_PAYLOAD(a) != n)

@@ -45,11 +45,11 @@ MUST_USE int links_read(int fd, struct links *links);
 const struct link *links_find(const struct links *links, int index);
 
 /* One message of the kernel's about a link; false: it is cut. */
-bool links_parse(const struct nlmsghdr *h, struct link *out);
+bool links_parse(struct nlmsghdr *h, struct link *out);
 
 /* Does this message say that a place for programs was hung into the way of the
  * link's packets, where they may be led past our rules? */
-bool links_is_hook(const struct nlmsghdr *h, int index);
+bool links_is_hook(struct nlmsghdr *h, int index);
 
 /* Is there such a place on the link?  1, 0; -1 with errno. */
 MUST_USE int links_has_hook(int fd, int index);

@@ -140,10 +140,10 @@ rtnl_address(int fd, int link, const struct ip *ip, uint8_t prefix)
 
 /* 1: there is more to come; 0: that was all; -1 with errno. */
 static int
-take_datagram(const void *bytes, size_t left,
-    void (*on_row)(const struct nlmsghdr *row, void *arg), void *arg)
+take_datagram(void *bytes, size_t left,
+    void (*on_row)(struct nlmsghdr *row, void *arg), void *arg)
 {
-	const struct nlmsghdr *h = bytes;
+	struct nlmsghdr *h = bytes;
 	struct nlmsgerr e;
 
 	for (; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
@@ -166,7 +166,7 @@ take_datagram(const void *bytes, size_t left,
 
 int
 rtnl_dump(int fd, struct nlmsghdr *ask,
-    void (*on_row)(const struct nlmsghdr *row, void *arg), void *arg)
+    void (*on_row)(struct nlmsghdr *row, void *arg), void *arg)
 {
 	static union {
 		struct nlmsghdr align;
@@ -194,7 +194,7 @@ rtnl_dump(int fd, struct nlmsghdr *ask,
 
 /* The answer to RTM_GETNSID has one attribute that counts. */
 static int
-nsid_in(const struct nlmsghdr *h, size_t size)
+nsid_in(struct nlmsghdr *h, size_t size)
 {
 	size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct rtgenmsg));
 	int number = -1;
@@ -202,8 +202,7 @@ nsid_in(const struct nlmsghdr *h, size_t size)
 	if (h->nlmsg_type != RTM_NEWNSID || h->nlmsg_len > size ||
 	    h->nlmsg_len < at)
 		return -1;
-	const struct rtattr *a =
-	    (const void *)((const uint8_t *)(const void *)h + at);
+	struct rtattr *a = (void *)((uint8_t *)(void *)h + at);
 	for (size_t left = h->nlmsg_len - at; RTA_OK(a, left);
 	     a = RTA_NEXT(a, left))
 		if (a->rta_type == NETNSA_NSID &&

@@ -38,7 +38,7 @@ struct nlmsghdr;
  * ask  a message whose head has its length and type
  */
 MUST_USE int rtnl_dump(int fd, struct nlmsghdr *ask,
-    void (*on_row)(const struct nlmsghdr *row, void *arg), void *arg);
+    void (*on_row)(struct nlmsghdr *row, void *arg), void *arg);
 
 /* The number that the present namespace has for another; -1: it has none. */
 int rtnl_nsid(int fd, int net_fd);
