@@ -59,7 +59,8 @@ begin(void)
 	}
 	STAILQ_INIT(&s->early);
 	for (int r = 0; r < ROLE_COUNT; r++)
-		s->peers[r] = (struct peer){ .scribe = s, .role = (enum role)r };
+		s->peers[r] =
+		    (struct peer){ .scribe = s, .role = (enum role)r };
 	s->n_waiting = 0;
 	s->stopping = s->stopped = false;
 	CHECK(ftruncate(log_fd, 0) == 0);

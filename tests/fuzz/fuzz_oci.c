@@ -19,7 +19,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (oci_read(slice_of(data, size), &o) != 0)
 		CHECK(o.why[0] != '\0');
 	else
-		CHECK(control_is_name(slice_of_str(o.name)) && atoi(o.pid) > 0);
+		CHECK(control_is_name(slice_of_str(o.name)) &&
+		    strtol(o.pid, NULL, 10) > 0);
 	check_pairs(o.sets, o.n_sets, CONTROL_SETS_MAX);
 	check_pairs(o.labels, o.n_labels, CONTROL_LABELS_MAX);
 	oci_release(&o);
