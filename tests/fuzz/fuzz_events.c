@@ -52,6 +52,8 @@ begin(void)
 		CHECK(digest_setup(&err) == 0);
 		s->loop = loop_new(&err);
 		CHECK(s->loop != NULL);
+		s->owners = owners_new(&err);
+		CHECK(s->owners != NULL);
 		s->flush = event_new(loop_base(s->loop), -1, 0, on_nothing, s);
 		log_fd = mkostemp(log_path, O_APPEND | O_CLOEXEC);
 		atexit(remove_log);
@@ -61,6 +63,10 @@ begin(void)
 	for (int r = 0; r < ROLE_COUNT; r++)
 		s->peers[r] =
 		    (struct peer){ .scribe = s, .role = (enum role)r };
+	for (uint32_t i = 0; i < SCRIBE_WORKERS_MAX; i++)
+		s->workers[i] = (struct peer){ .scribe = s,
+			.role = ROLE_WORKER,
+			.number = i };
 	s->n_waiting = 0;
 	s->stopping = s->stopped = false;
 	CHECK(ftruncate(log_fd, 0) == 0);
